@@ -1,0 +1,7 @@
+"""Collectives, the schedule IR, its operations, the verifier, and readers and writers of schedule files."""
+
+from schedules.collective import KINDS, Collective, collective, custom
+from schedules.schedule import ORDERS, Schedule
+from schedules.verifier import verify
+
+__all__ = ["KINDS", "ORDERS", "Collective", "Schedule", "collective", "custom", "verify"]

@@ -1,0 +1,452 @@
+"""Collectives: for each chunk, which NPUs hold it (or a contribution to it) at the start, and which must at the end.
+
+Every kind, the custom ones too, is the same few columns: a chunk names a *set* of NPUs before and a set after, and a
+shard of a buffer that its bytes come from. Sets are shared, so an AllGather over 40,000 NPUs is 40,000 singletons and
+one group, not 40,000² entries. Names and sizes follow nccl-tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from topologies.exceptions import CollectiveError
+
+#: Kinds in the order in which they are listed, each with one line for a user.
+KINDS = {
+    "all_gather": "every rank ends with the shards of all",
+    "reduce_scatter": "rank r ends with the sum of everyone's shard r",
+    "all_reduce": "every rank ends with the sum of all buffers",
+    "all_to_all": "rank r sends its shard d to rank d",
+    "broadcast": "every rank ends with the root's buffer",
+    "reduce": "the root ends with the sum of all buffers",
+    "gather": "the root ends with the shards of all",
+    "scatter": "rank r ends with the root's shard r",
+    "send_recv": "a list of (source, destination) pairs, one buffer each",
+    "custom": "given by pre- and postconditions",
+}
+
+#: The collective that undoes each kind on the reversed network.
+REVERSED = {
+    "all_gather": "reduce_scatter", "reduce_scatter": "all_gather", "broadcast": "reduce", "reduce": "broadcast",
+    "scatter": "gather", "gather": "scatter", "all_to_all": "all_to_all", "send_recv": "send_recv",
+}  # fmt: skip
+
+_ROOTED = ("broadcast", "reduce", "gather", "scatter")
+_REDUCING = ("reduce_scatter", "all_reduce", "reduce")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Collective:
+    """What a schedule must achieve on a network of `num_npus` NPUs.
+
+    Build it with `collective` (by name) or `custom`; the columns follow from the fields.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    num_npus : int
+        NPUs of the network; those outside every group may relay but own nothing.
+    groups : tuple of tuples of int
+        Disjoint groups in rank order; each does the collective by itself.
+    chunks : int
+        Chunks per shard.
+    root : int
+        Rank, in each group, of the root of a rooted collective.
+    shards : int
+        Shards of each AllReduce, Broadcast or Reduce buffer; of no concern to the other kinds. 0: as many as ranks
+        for AllReduce, 1 for Broadcast and Reduce.
+    pairs : tuple of (int, int)
+        SendRecv only: source and destination NPUs.
+    weights : (num_chunks,) int array, optional
+        How a shard's bytes are split over its chunks; equal by default.
+    """
+
+    kind: str
+    num_npus: int
+    groups: tuple[tuple[int, ...], ...]
+    chunks: int = 1
+    root: int = 0
+    shards: int = 0
+    pairs: tuple[tuple[int, int], ...] = ()
+    weights: np.ndarray | None = None
+    conditions: tuple = field(default=())  # custom: (initial sets, final sets, reduces), per chunk
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise CollectiveError(f"unknown collective {self.kind!r}; expected one of {', '.join(KINDS)}")
+        if not 1 <= self.chunks <= 2**24:
+            raise CollectiveError(f"{self.kind}: expected 1 to 2^24 chunks per shard, found {self.chunks}")
+        if self.shards < 0:
+            raise CollectiveError(f"{self.kind}: expected 0 (as usual) or more shards, found {self.shards}")
+        seen: set[int] = set()
+        for group in self.groups:
+            for npu in group:
+                if not 0 <= npu < self.num_npus:
+                    raise CollectiveError(
+                        f"{self.kind}: group member {npu} is out of range; the network has NPUs 0…{self.num_npus - 1}"
+                    )
+                if npu in seen:
+                    raise CollectiveError(f"{self.kind}: NPU {npu} is in the groups twice; groups must be disjoint")
+                seen.add(npu)
+            if not group:
+                raise CollectiveError(f"{self.kind}: a group is empty; name at least one NPU")
+            if self.kind in _ROOTED and not 0 <= self.root < len(group):
+                raise CollectiveError(f"{self.kind}: root {self.root} is out of range for a group of {len(group)}")
+        for pair in self.pairs:
+            if len(pair) != 2 or not all(0 <= npu < self.num_npus for npu in pair):
+                raise CollectiveError(
+                    f"send_recv: pair {tuple(pair)} is not two NPUs of 0…{self.num_npus - 1}"
+                )
+        if self.num_chunks_expected >= 2**31:
+            raise CollectiveError(f"{self.kind}: {self.num_chunks_expected} chunks; at most 2^31-1 can be scheduled")
+        if self.weights is not None:
+            weights = np.array(self.weights)
+            if weights.shape != (self.num_chunks,) or weights.dtype.kind not in "iu" or (weights < 1).any():
+                raise CollectiveError(f"{self.kind}: expected {self.num_chunks} positive integer chunk weights")
+            weights = weights.astype(np.int64)
+            if (weights == weights[0]).all():
+                object.__setattr__(self, "weights", None)
+            else:
+                weights.setflags(write=False)
+                object.__setattr__(self, "weights", weights)
+
+    def __repr__(self) -> str:
+        return f"Collective({self.describe()})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Collective) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def describe(self) -> str:
+        """Return one phrase for a user: kind, ranks, groups, chunks."""
+        if self.kind in ("send_recv", "custom"):
+            return f"{self.kind} with {self.num_chunks} chunks on {self.num_npus} NPUs"
+        sizes = sorted({len(group) for group in self.groups})
+        ranks = "/".join(map(str, sizes))
+        many = f"{len(self.groups)} groups of {ranks}" if len(self.groups) > 1 else f"{ranks} ranks"
+        return f"{self.kind} over {many}, {self.num_chunks} chunks"
+
+    @property
+    def reduces(self) -> bool:
+        """Whether contributions are added up."""
+        return bool(self.conditions[2]) if self.kind == "custom" else self.kind in _REDUCING
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """All NPUs that take part, group by group, in rank order."""
+        if self.kind == "send_recv":
+            return tuple(sorted({npu for pair in self.pairs for npu in pair}))
+        if self.kind == "custom":
+            return tuple(range(self.num_npus))
+        return tuple(npu for group in self.groups for npu in group)
+
+    @property
+    def num_chunks_expected(self) -> int:
+        """Chunks in all, from the fields alone."""
+        return sum(self.shard_count(index) for index in range(self.num_parts)) * self.chunks
+
+    @property
+    def num_parts(self) -> int:
+        """Groups, SendRecv pairs, or the chunks of a custom collective."""
+        if self.kind == "send_recv":
+            return len(self.pairs)
+        return len(self.conditions[0]) if self.kind == "custom" else len(self.groups)
+
+    def shard_count(self, part: int) -> int:
+        """Return the shards of one group (or pair)."""
+        if self.kind in ("send_recv", "custom"):
+            return 1
+        ranks = len(self.groups[part])
+        if self.kind == "all_to_all":
+            return ranks * ranks
+        if self.kind in ("all_reduce", "broadcast", "reduce"):
+            return self.shards or (ranks if self.kind == "all_reduce" else 1)
+        return ranks
+
+    @property
+    def num_chunks(self) -> int:
+        """Chunks in all."""
+        return len(self.initial)
+
+    # The columns below all come from one pass over the groups.
+
+    @cached_property
+    def _columns(self) -> dict[str, np.ndarray]:
+        """Sets before and after, shard and buffer of each chunk."""
+        sets: dict[bytes, int] = {}
+        members: list[np.ndarray] = []
+
+        def set_of(npus: Iterable[int]) -> int:
+            """Return the number of a set of NPUs, a new one if need be."""
+            array = np.unique(np.fromiter(npus, np.int32))
+            key = array.tobytes()
+            if key not in sets:
+                sets[key] = len(members)
+                members.append(array)
+            return sets[key]
+
+        initial, final, buffer = [], [], []  # a block per part: one entry per shard
+        buffers = 0
+        for part in range(self.num_parts):
+            count = self.shard_count(part)
+            if self.kind == "custom":
+                before, after = set_of(self.conditions[0][part]), set_of(self.conditions[1][part])
+                per_buffer = 0
+            elif self.kind == "send_recv":
+                before, after = set_of([self.pairs[part][0]]), set_of([self.pairs[part][1]])
+                per_buffer = 1
+            else:
+                group = self.groups[part]
+                ranks = len(group)
+                # Singletons of one group are consecutive sets: rank r is set `single[r]`.
+                single = np.array([set_of([npu]) for npu in group])
+                whole, root = set_of(group), single[self.root % ranks]
+                per_buffer = ranks if self.kind == "all_to_all" else count
+                if self.kind == "all_to_all":
+                    before, after = np.repeat(single, ranks), np.tile(single, ranks)
+                else:
+                    before, after = {
+                        "all_gather": (single, whole), "reduce_scatter": (whole, single), "all_reduce": (whole, whole),
+                        "broadcast": (root, whole), "reduce": (whole, root), "gather": (single, root),
+                        "scatter": (root, single),
+                    }[self.kind]  # fmt: skip
+            initial.append(np.broadcast_to(before, count))
+            final.append(np.broadcast_to(after, count))
+            buffer.append(np.arange(count) // per_buffer + buffers if per_buffer else np.zeros(count, np.int64))
+            buffers += count // per_buffer if per_buffer else 1
+        starts = np.zeros(len(members) + 1, np.int64)
+        np.cumsum([len(array) for array in members], out=starts[1:])
+        joined = {name: np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
+                  for name, blocks in (("initial", initial), ("final", final), ("buffer", buffer))}  # fmt: skip
+        # A custom collective is one shard of one buffer, and every chunk a part of it.
+        shard_buffer = np.zeros(min(buffers, 1)) if self.kind == "custom" else joined["buffer"]
+        return {
+            "initial": np.repeat(joined["initial"], self.chunks).astype(np.int32),
+            "final": np.repeat(joined["final"], self.chunks).astype(np.int32),
+            "shard_buffer": shard_buffer.astype(np.int64),
+            "set_start": starts,
+            "set_member": np.concatenate(members) if members else np.zeros(0, np.int32),
+        }
+
+    @property
+    def initial(self) -> np.ndarray:
+        """(num_chunks,) int32: the set that holds each chunk, or a contribution to it, at the start."""
+        return self._columns["initial"]
+
+    @property
+    def final(self) -> np.ndarray:
+        """(num_chunks,) int32: the set that must hold each chunk at the end."""
+        return self._columns["final"]
+
+    @property
+    def set_start(self) -> np.ndarray:
+        """(sets + 1,) int64: set s is ``set_member[set_start[s]:set_start[s + 1]]``."""
+        return self._columns["set_start"]
+
+    @property
+    def set_member(self) -> np.ndarray:
+        """(…,) int32: the NPUs of all sets, ascending within a set."""
+        return self._columns["set_member"]
+
+    def set_of(self, index: int) -> np.ndarray:
+        """Return the NPUs of a set, ascending."""
+        return self.set_member[self.set_start[index] : self.set_start[index + 1]]
+
+    def shard_bytes(self, size: int) -> np.ndarray:
+        """Return (shards,) int64: bytes of each shard of a collective of `size` bytes; they differ by one at most."""
+        buffer = self._columns["shard_buffer"]
+        if not len(buffer):
+            return np.zeros(0, np.int64)
+        count = np.bincount(buffer)
+        first = np.zeros(len(count), np.int64)
+        np.cumsum(count[:-1], out=first[1:])
+        position = np.arange(len(buffer)) - first[buffer]
+        return size // count[buffer] + (position < size % count[buffer])
+
+    def chunk_bytes(self, size: int) -> np.ndarray:
+        """Return (num_chunks,) int64: bytes of each chunk.
+
+        A buffer is split over its shards, a shard over its chunks by weight; remainders go to the first. So what a
+        rank owns never depends on the chunking, and chunks of equal weight differ by one byte at most.
+
+        Raises
+        ------
+        CollectiveError
+            A negative size.
+        """
+        if size < 0:
+            raise CollectiveError(f"{self.kind}: size {size} is negative; expected 0 bytes or more")
+        chunks = max(self.num_chunks, 1) if self.kind == "custom" else self.chunks
+        shard = np.repeat(self.shard_bytes(size), chunks)
+        position = np.tile(np.arange(chunks), len(shard) // chunks)
+        if self.weights is None:
+            return shard // chunks + (position < shard % chunks)
+        weights = self.weights.reshape(-1, chunks)
+        total = np.repeat(weights.sum(axis=1), chunks)
+        if float(shard.max(initial=0)) * float(weights.max()) < 2.0**62:
+            base = shard * self.weights // total
+        else:  # exact in Python integers where the product would overflow
+            base = np.array([int(s) * int(w) // int(t) for s, w, t in zip(shard, self.weights, total, strict=True)])
+        remainder = np.repeat(shard[::chunks] - base.reshape(-1, chunks).sum(axis=1), chunks)
+        return base + (position < remainder)
+
+    def refined(self, pieces: int, weights: np.ndarray | None = None) -> Collective:
+        """Return the same collective with each chunk cut into `pieces`: chunk c becomes c·pieces … c·pieces+pieces−1."""
+        if self.kind == "custom":
+            raise CollectiveError("a custom collective cannot be refined: its chunks are given one by one")
+        return self._replaced(chunks=self.chunks * pieces, weights=weights)
+
+    def resharded(self, shards: int, chunks: int) -> Collective:
+        """Return an AllReduce, Broadcast or Reduce whose buffer is cut into `shards` × `chunks` instead.
+
+        Raises
+        ------
+        CollectiveError
+            A kind whose shards belong to ranks.
+        """
+        if self.kind not in ("all_reduce", "broadcast", "reduce"):
+            raise CollectiveError(f"{self.kind}: its shards belong to the ranks and cannot be changed")
+        return self._replaced(shards=shards, chunks=chunks, weights=None)
+
+    def reversed(self) -> Collective:
+        """Return the collective that the reversed schedule computes.
+
+        Raises
+        ------
+        CollectiveError
+            AllReduce, and custom ones that reduce: they have no reverse.
+        """
+        if self.kind == "custom":
+            initial, final, reduces = self.conditions
+            many = any(len(before) != 1 for before in initial)
+            if reduces or many:
+                raise CollectiveError("only custom collectives that copy from one holder can be reversed")
+            return self._replaced(conditions=(final, initial, any(len(after) > 1 for after in final)))
+        if self.kind not in REVERSED:
+            raise CollectiveError(f"{self.kind} has no reverse; reverse its ReduceScatter and AllGather halves")
+        weights = self.weights
+        if weights is not None and self.kind == "all_to_all":
+            weights = weights[self.reversed_chunks]
+        pairs = tuple((b, a) for a, b in self.pairs)
+        return self._replaced(kind=REVERSED[self.kind], weights=weights, pairs=pairs)
+
+    @cached_property
+    def reversed_chunks(self) -> np.ndarray:
+        """(num_chunks,) int64: the chunk of ``reversed()`` that each chunk becomes (AllToAll swaps source and end)."""
+        ids = np.arange(self.num_chunks)
+        if self.kind != "all_to_all":
+            return ids
+        first = 0
+        for group in self.groups:
+            ranks = len(group)
+            count = ranks * ranks * self.chunks
+            block = ids[first : first + count].reshape(ranks, ranks, self.chunks)
+            ids[first : first + count] = block.transpose(1, 0, 2).ravel()
+            first += count
+        return ids
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of all that defines the collective."""
+        digest = hashlib.sha256(
+            f"{self.kind},{self.num_npus},{self.chunks},{self.root},{self.shards},{self.pairs}".encode()
+        )
+        digest.update(repr(self.groups).encode())
+        if self.weights is not None:
+            digest.update(self.weights.tobytes())
+        if self.kind == "custom":
+            digest.update(repr(self.conditions).encode())
+        return digest.hexdigest()[:32]
+
+    def _replaced(self, **changes) -> Collective:
+        """Return a copy with some fields changed."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Collective(**(fields | changes))
+
+
+def collective(
+    kind: str,
+    num_npus: int,
+    *,
+    groups: Sequence[Sequence[int]] | None = None,
+    chunks: int = 1,
+    root: int = 0,
+    shards: int = 0,
+    pairs: Sequence[Sequence[int]] = (),
+) -> Collective:
+    """Return a collective by its name.
+
+    Parameters
+    ----------
+    kind : str
+        ``all_gather``, ``reduce_scatter``, ``all_reduce``, ``all_to_all``, ``broadcast``, ``reduce``, ``gather``,
+        ``scatter`` or ``send_recv``.
+    num_npus : int
+        NPUs of the network.
+    groups : sequence of sequences of int, optional
+        Disjoint groups in rank order; one group of all NPUs by default.
+    chunks, root, shards, pairs
+        See `Collective`.
+
+    Raises
+    ------
+    CollectiveError
+        An unknown kind, a member or root out of range, overlapping groups, no chunks.
+    """
+    if kind == "custom":
+        raise CollectiveError("a custom collective has no name to build it by; give its conditions to custom()")
+    given = tuple(tuple(int(npu) for npu in group) for group in (groups or [range(num_npus)]))
+    if kind == "send_recv":
+        given = ()
+    return Collective(kind, num_npus, given, chunks, root, shards,
+                      tuple((int(a), int(b)) for a, b in pairs))  # fmt: skip
+
+
+def custom(
+    num_npus: int,
+    initial: Sequence[Iterable[int]],
+    final: Sequence[Iterable[int]],
+    *,
+    reduces: bool = False,
+    weights: Sequence[int] | None = None,
+) -> Collective:
+    """Return a collective from its conditions.
+
+    Parameters
+    ----------
+    num_npus : int
+        NPUs of the network.
+    initial, final : sequences of iterables of int
+        For each chunk, the NPUs that hold it (or a contribution to it) before, and those that must hold it after.
+    reduces : bool
+        Whether the contributions of all initial holders are added up.
+    weights : sequence of int, optional
+        Relative chunk sizes; the size of the collective is split over all chunks.
+
+    Raises
+    ------
+    CollectiveError
+        Lists of different length, a chunk that nobody holds, an NPU out of range.
+    """
+    before = tuple(tuple(sorted({int(npu) for npu in npus})) for npus in initial)
+    after = tuple(tuple(sorted({int(npu) for npu in npus})) for npus in final)
+    if len(before) != len(after):
+        raise CollectiveError(f"custom: {len(before)} initial and {len(after)} final sets; expected one of each a chunk")
+    for chunk, (holders, wanted) in enumerate(zip(before, after, strict=True)):
+        if not holders and wanted:
+            raise CollectiveError(f"custom: nobody holds chunk {chunk} at the start")
+        for npu in (*holders, *wanted):
+            if not 0 <= npu < num_npus:
+                raise CollectiveError(f"custom: chunk {chunk} names NPU {npu}; the network has 0…{num_npus - 1}")
+    result = Collective("custom", num_npus, (), conditions=(before, after, reduces))
+    if weights is None:
+        return result
+    return result._replaced(weights=np.asarray(weights))

@@ -1,0 +1,78 @@
+"""Program order: each link carries its hops in list order, so one linear pass over the list gives every time.
+
+`completion` is the bare pass of plain schedules: no flows, steps or messages, one word of state per (NPU, chunk).
+`in_order` is the pass for all others and for timelines; it takes the dataflow and keeps state per hop.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+
+@numba.njit(cache=True, nogil=True)
+def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, num_nodes):
+    """Return the completion time in picoseconds of a plain schedule."""
+    num_chunks = len(size_class)
+    ready = np.zeros(num_nodes * num_chunks, np.int64)
+    free = np.zeros(len(src), np.int64)
+    done = np.int64(0)
+    for hop in range(len(chunk)):
+        c, l = np.int64(chunk[hop]), np.int64(link[hop])  # noqa: E741
+        start = max(free[l], ready[src[l] * num_chunks + c])
+        wire = table[size_class[c], rate_class[l]]
+        end = start + alpha[l] + wire
+        free[l] = end if blocking else start + wire
+        place = dst[l] * num_chunks + c
+        ready[place] = max(ready[place], end)
+        done = max(done, end)
+    return done
+
+
+@numba.njit(cache=True, nogil=True)
+def in_order(
+    chunk, link, message, reads, follows, before, alpha, size_class, rate_class, table, per_hop, per_message,
+    blocking, cut_through,
+):  # fmt: skip
+    """Return (start, end, stuck) of every hop; messages must be contiguous in the list.
+
+    `stuck` is the first hop that reads from a member of its own message, or −1.
+    """
+    count = len(chunk)
+    start = np.zeros(count, np.int64)
+    end = np.zeros(count, np.int64)
+    version = np.zeros(count, np.int64)  # when a delivery and all that it follows have arrived
+    free = np.zeros(len(alpha), np.int64)
+    bundled, routed, listed = len(message) > 0, len(before) > 0, len(per_hop) > 0
+    first = 0
+    while first < count:
+        stop = first + 1
+        l = np.int64(link[first])  # noqa: E741
+        if bundled and message[first] >= 0:
+            while stop < count and message[stop] == message[first]:
+                stop += 1
+            wire = per_message[message[first]]
+        elif listed:
+            wire = per_hop[first]
+        else:
+            wire = table[size_class[chunk[first]], rate_class[l]]
+        begin = free[l]
+        for hop in range(first, stop):
+            previous = before[hop] if routed else reads[hop]
+            if previous >= first or reads[hop] >= first:
+                return start, end, hop
+            if routed and previous >= 0:
+                ready = end[previous]
+                if cut_through:
+                    ready = max(start[previous] + alpha[link[previous]], ready - wire)
+                begin = max(begin, ready)
+            elif reads[hop] >= 0:
+                begin = max(begin, version[reads[hop]])
+        finish = begin + alpha[l] + wire
+        free[l] = finish if blocking else begin + wire
+        for hop in range(first, stop):
+            start[hop], end[hop], version[hop] = begin, finish, finish
+            if follows[hop] >= 0:
+                version[hop] = max(finish, version[follows[hop]])
+        first = stop
+    return start, end, -1

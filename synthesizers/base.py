@@ -1,0 +1,108 @@
+"""The plugin contract: what a synthesizer is, in one class.
+
+A synthesizer turns a `Problem` into a `Schedule`. To add one, subclass `Synthesizer` in a module of your own, name it in
+the entry-point group ``collbench.synthesizers``, and it appears in every command::
+
+    class Mine(Synthesizer):
+        name = "mine"
+        reference = "A. Author, Some Paper, 2026"
+
+        class Options(OptionsBase, frozen=True):
+            pieces: int = 1   # each option with its default; a comment or docstring says what it does
+
+        def supports(self, problem):
+            return None if problem.collective.kind == "all_gather" else "all_gather only"
+
+        def synthesize(self, problem, options):
+            return Schedule(problem.topology, problem.collective, chunk=..., link=...)
+
+What it returns is verified and simulated by collbench: a schedule that is wrong is reported, never timed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from topologies.exceptions import OptionError
+
+if TYPE_CHECKING:
+    from schedules import Schedule
+    from synthesizers.problem import Problem
+
+
+class OptionsBase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of a synthesizer's options: typed, frozen, with a default for each."""
+
+
+class Synthesizer(ABC):
+    """One way of making schedules.
+
+    Attributes
+    ----------
+    name : str
+        What a user types.
+    reference : str
+        The paper, or where the algorithm is from.
+    version : str
+        Changed whenever the same problem may get another schedule.
+    Options : type
+        A frozen `msgspec.Struct` (see `OptionsBase`).
+    """
+
+    name: ClassVar[str]
+    reference: ClassVar[str]
+    version: ClassVar[str] = "1"
+    Options: ClassVar[type[OptionsBase]] = OptionsBase
+
+    def supports(self, problem: Problem) -> str | None:  # noqa: ARG002
+        """Return None if the problem can be solved, else the reason why not, as shown to the user."""
+        return None
+
+    @abstractmethod
+    def synthesize(self, problem: Problem, options: Any) -> Schedule:
+        """Return a schedule of the problem; the same problem, options and seed must give the same one.
+
+        Parameters
+        ----------
+        problem : Problem
+            One that `supports` accepted.
+        options : Options
+            Validated.
+
+        Raises
+        ------
+        SynthesisError
+            No schedule could be made; one line why.
+        """
+
+    def warm_up(self) -> None:  # noqa: B027
+        """Compile kernels; never counted in the synthesis time."""
+
+
+def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> OptionsBase:
+    """Return the options of a synthesizer from names and values (text is converted by the option's type).
+
+    Raises
+    ------
+    OptionError
+        An unknown name (the nearest valid one is given) or a value of the wrong type.
+    """
+    known = {field.name for field in msgspec.structs.fields(synthesizer.Options)}
+    for key in given:
+        if key not in known:
+            import difflib
+
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            options = ", ".join(sorted(known)) or "none"
+            raise OptionError(f"{synthesizer.name} has no option {key!r}{hint} It has: {options}")
+    try:
+        return msgspec.convert(dict(given), synthesizer.Options, strict=False)
+    except msgspec.ValidationError as error:
+        raise OptionError(f"{synthesizer.name}: bad option: {error}") from None
+    except ValueError as error:
+        raise OptionError(f"{synthesizer.name}: bad option: {error}") from None

@@ -1,0 +1,126 @@
+"""What the matching kernels need of a network, and one trial: a rule and a seed on it.
+
+The paper's problem (AllGather, Broadcast): some NPUs hold chunks, every NPU wants them all, links are point to point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from simulator.link_model import MAX_PS, wire_ps
+from topologies import Topology
+
+RULES = ("oldest", "newest", "rarest", "random")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of the matching."""
+
+    rule: str
+    skip_slow: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The outcome of a trial: hops in order of start, and when the last one arrives."""
+
+    chunk: np.ndarray
+    link: np.ndarray
+    time_ps: int
+
+
+@dataclass(frozen=True)
+class Network:
+    """A point-to-point network with chunks to spread.
+
+    Parameters
+    ----------
+    topology : Topology
+        No switches.
+    holders : (C,) int array
+        The NPU that holds each chunk at the start.
+    chunk_bytes : int
+        Bytes of a chunk; of the largest where they differ, so that what is planned is never too short.
+    """
+
+    topology: Topology
+    holders: np.ndarray
+    chunk_bytes: int
+
+    @cached_property
+    def duration(self) -> np.ndarray:
+        """(L,) int64: picoseconds that a chunk takes on each link."""
+        return self.topology.latency_ps + wire_ps(np.int64(self.chunk_bytes), self.topology.bytes_per_s)
+
+    @cached_property
+    def transfers(self) -> int:
+        """Deliveries that must be made: each chunk to all but its holder."""
+        return len(self.holders) * (self.topology.num_npus - 1)
+
+    @property
+    def even(self) -> bool:
+        """Whether all links take equally long."""
+        return bool((self.duration == self.duration[:1]).all())
+
+    @cached_property
+    def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """(in_start, in_links fastest first, first_start, first_chunks, queue_of) for the kernels."""
+        topology = self.topology
+        in_start = topology.in_links[0]
+        in_links = np.lexsort((np.arange(topology.num_links), self.duration, topology.dst)).astype(np.int32)
+        first_chunks = np.argsort(self.holders, kind="stable").astype(np.int32)
+        first_start = np.zeros(topology.num_npus + 1, np.int64)
+        np.cumsum(np.bincount(self.holders, minlength=topology.num_npus), out=first_start[1:])
+        queue_of = np.unique(self.duration, return_inverse=True)[1].astype(np.int32)
+        return in_start, in_links, first_start, first_chunks, queue_of
+
+    @cached_property
+    def ingress_bound_ps(self) -> int:
+        """The time before which the in-links of some NPU cannot have brought what it wants: reaching it is optimal."""
+        topology = self.topology
+        in_start, in_links, first_start, *_ = self._columns
+        wanted = len(self.holders) - np.diff(first_start)
+        low = np.zeros(topology.num_npus, np.int64)
+        fastest = np.zeros(topology.num_npus, np.int64)
+        fed = np.flatnonzero(np.diff(in_start))
+        fastest[fed] = self.duration[in_links[in_start[fed]]]
+        high = fastest * wanted
+        while (low < high).any():
+            middle = (low + high) // 2
+            arrived = np.bincount(topology.dst, middle[topology.dst] // self.duration, topology.num_npus)
+            enough = arrived >= wanted
+            high = np.where(enough, middle, high)
+            low = np.where(enough, low, np.minimum(middle + 1, high))
+        return int(high.max(initial=0))
+
+    def run(self, trial: Trial, cutoff_ps: int = MAX_PS) -> Matching | None:
+        """Return the matching of a trial; None where it takes longer than `cutoff_ps` or cannot be completed."""
+        topology = self.topology
+        in_start, in_links, first_start, first_chunks, queue_of = self._columns
+        chunks = len(self.holders)
+        chunk = np.empty(self.transfers, np.uint16 if chunks <= 2**16 else np.uint32)
+        link = np.empty(self.transfers, np.uint16 if topology.num_links <= 2**16 else np.uint32)
+        if trial.rule == "oldest" and self.even:
+            from synthesizers.tacos.even import match_even
+
+            span = int(self.duration[0]) if topology.num_links else 0
+            hops, steps = match_even(
+                topology.num_npus, chunks, topology.src, in_start, in_links, first_start, first_chunks, trial.seed,
+                cutoff_ps // max(span, 1), chunk, link,
+            )  # fmt: skip
+            time = steps * span
+        else:
+            from synthesizers.tacos.matching import match
+
+            out_start, out_links = topology.out_links
+            hops, time = match(
+                topology.num_npus, chunks, topology.src, topology.dst, in_start, in_links, out_start, out_links,
+                self.duration, queue_of, int(queue_of.max(initial=-1)) + 1, first_start, first_chunks,
+                RULES.index(trial.rule), trial.skip_slow, trial.seed, cutoff_ps, chunk, link,
+            )  # fmt: skip
+        return Matching(chunk, link, int(time)) if hops == self.transfers else None

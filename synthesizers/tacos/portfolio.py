@@ -1,0 +1,93 @@
+"""The portfolio: which trials a network gets, and the best of them, whatever the number of threads.
+
+No rule wins everywhere. Oldest-first is best where all links are alike, random choice that leaves a slow link idle
+when faster ones finish sooner is best on most uneven networks, rarest- and newest-first on some. So several are tried
+and the best is kept; a trial that reaches the ingress bound ends the search, for nothing can beat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from simulator.link_model import MAX_PS
+from synthesizers.tacos.network import Matching, Network, Trial
+
+_EVEN = (("oldest", False), ("rarest", False), ("random", False), ("oldest", False))
+_UNEVEN = (("random", True), ("rarest", True), ("newest", True), ("oldest", True), ("random", False))
+
+#: Looks at log entries that the trials of one network may cost in all; the first trial always runs.
+_MAX_LOOKS = 2**29
+
+
+def trials_for(network: Network, count: int, seed: int, rule: str = "auto", paper: bool = False) -> list[Trial]:
+    """Return the trials to run, most promising first.
+
+    Parameters
+    ----------
+    network : Network
+    count : int
+        How many are asked for; fewer on a network so large that they would take long.
+    seed : int
+        Of the problem; trial i uses a seed of its own made from it.
+    rule : str
+        ``auto`` or one rule for all.
+    paper : bool
+        The plain greedy of the paper: random choice, no link left idle.
+    """
+    if paper:
+        recipe: Sequence[tuple[str, bool]] = (("random", False),)
+    elif rule == "auto":
+        recipe = _EVEN if network.even else _UNEVEN
+    else:
+        recipe = ((rule, not network.even),)
+    if rule == "auto" and not paper and network.transfers * len(network.holders) // 2 > _MAX_LOOKS:
+        recipe = (("oldest", not network.even),)  # the only rule whose cost does not grow with the chunks
+    trials, looks = [], 0.0
+    for index in range(count):
+        name, skip = recipe[index % len(recipe)]
+        looks += network.transfers * (4 if name == "oldest" else max(4, len(network.holders) / 2))
+        if trials and looks > _MAX_LOOKS:
+            break
+        trials.append(Trial(name, skip, seed * 1000 + index))
+    return trials
+
+
+def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Matching | None, Trial | None]:
+    """Return the fastest matching (the earliest trial of equals) and its trial; None where no trial completes.
+
+    Trials start in order and stop starting once one has reached the ingress bound; those before it are awaited. So the
+    outcome is that of running them one by one.
+    """
+    bound = network.ingress_bound_ps
+    found: tuple[Matching | None, Trial | None] = (None, None)
+    best_time = MAX_PS
+    if threads <= 1 or len(trials) == 1:
+        for trial in trials:
+            # Equal times lose to an earlier trial, so anything not faster may give up.
+            matching = network.run(trial, best_time)
+            if matching is not None and matching.time_ps < best_time:
+                found, best_time = (matching, trial), matching.time_ps
+            if best_time <= bound:
+                break
+        return found
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: list[tuple[Trial, Future[Matching | None]]] = []
+        queue = iter(trials)
+        exhausted = False
+        while waiting or not exhausted:
+            while len(waiting) < threads and not exhausted and best_time > bound:
+                trial = next(queue, None)
+                if trial is None:
+                    exhausted = True
+                else:
+                    waiting.append((trial, pool.submit(network.run, trial, best_time)))
+            if best_time <= bound:
+                exhausted = True
+            if not waiting:
+                break
+            trial, future = waiting.pop(0)
+            matching = future.result()
+            if matching is not None and matching.time_ps < best_time:
+                found, best_time = (matching, trial), matching.time_ps
+    return found

@@ -1,0 +1,179 @@
+"""TACOS: the topology-aware greedy synthesizer (W. Won et al., MICRO'24, arXiv 2304.05301), made causal and fast.
+
+AllGather and Broadcast are matched directly; ReduceScatter and Reduce are the matching on the reversed network played
+backwards; AllReduce is ReduceScatter then AllGather. Switches are unwound into point-to-point links for the matching,
+and the result is carried back onto the real links, where it is scored.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Literal
+
+import msgspec
+import numpy as np
+
+from schedules import Collective, Schedule
+from schedules import collective as collective_named
+from simulator.relisting import relist
+from synthesizers.base import OptionsBase, Synthesizer
+from synthesizers.problem import Problem
+from synthesizers.sends import on_routes
+from synthesizers.tacos.network import RULES, Network
+from synthesizers.tacos.portfolio import best, trials_for
+from synthesizers.tuning import Pieces, fastest, tuned
+from topologies import Topology, mesh, require_connected
+from topologies.exceptions import SynthesisError, TopologyError
+from topologies.unwinding import unwind
+
+_FORWARD = {"all_gather": "all_gather", "broadcast": "broadcast"}
+_BACKWARD = {"reduce_scatter": "all_gather", "reduce": "broadcast"}
+
+#: Degrees that ``degree=auto`` tries on a network with switches.
+_DEGREES = (1, 2, 4, 8)
+
+#: An AllReduce of more hops keeps the planned order: listing it anew takes more memory than it gains time.
+_RELIST_HOPS = 2**21
+
+
+class TacosOptions(OptionsBase, frozen=True, kw_only=True):
+    """Options of `Tacos`.
+
+    Attributes
+    ----------
+    trials : int
+        Runs with different rules and seeds, of which the best is kept; fewer where one is provably optimal, or on
+        networks so large that they would take long.
+    rule : str
+        Which chunk a link takes: ``oldest``, ``newest``, ``rarest``, ``random``, or ``auto``: several, by trial.
+    variant : str
+        ``paper``: the plain greedy of the paper, random choice and no link left idle.
+    pieces : int or "auto"
+        How often each chunk is cut; 1 keeps the chunks that were asked for.
+    degree : int or "auto"
+        Links per port into which a switch is unwound; ``auto`` takes the fastest.
+    threads : int
+        Trials at a time; 0: one per core. The schedule does not depend on it.
+    """
+
+    trials: Annotated[int, msgspec.Meta(ge=1)] = 16
+    rule: Literal["auto", "oldest", "newest", "rarest", "random"] = "auto"
+    variant: Literal["default", "paper"] = "default"
+    pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
+    degree: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = "auto"
+    threads: Annotated[int, msgspec.Meta(ge=0)] = 0
+
+
+class Tacos(Synthesizer):
+    """Greedy matching of chunks to links over time."""
+
+    name = "tacos"
+    reference = "W. Won et al., TACOS: Topology-Aware Collective Algorithm Synthesizer, MICRO 2024 (arXiv 2304.05301)"
+    Options = TacosOptions
+
+    def supports(self, problem: Problem) -> str | None:
+        """Return why not: the paper's problem is that every NPU of the group wants every chunk."""
+        kind = problem.collective.kind
+        if kind != "all_reduce" and kind not in _FORWARD | _BACKWARD:
+            return "matches chunks that every NPU wants: all_gather, reduce_scatter, all_reduce, broadcast, reduce"
+        unwound = problem.topology.unwind_switches()
+        for group in problem.collective.groups:
+            if len(group) < problem.topology.num_npus:
+                try:
+                    require_connected(unwound.subset(group))
+                except TopologyError:
+                    return f"the group {_shown(group)} is not connected without NPUs outside it, and TACOS has no relays"
+        return None
+
+    def synthesize(self, problem: Problem, options: TacosOptions) -> Schedule:
+        """Return the best schedule of the trials, on the problem's own links."""
+        pieces: Pieces = options.pieces
+        return tuned(problem, lambda count: self._of_pieces(problem, options, count), pieces)
+
+    def warm_up(self) -> None:
+        """Compile every kernel on the smallest networks that need it."""
+        for bandwidths in ([50.0, 50.0], [50.0, 75.0]):
+            topology = mesh([2, 2], bandwidths)
+            problem = Problem(topology, collective_named("all_reduce", 4), 2**20)
+            for rule in RULES:
+                self.synthesize(problem, TacosOptions(rule=rule, trials=1))
+
+    def _of_pieces(self, problem: Problem, options: TacosOptions, pieces: int) -> Schedule:
+        """Return the schedule with each chunk cut into `pieces`."""
+        collective = problem.collective.refined(pieces) if pieces > 1 else problem.collective
+        topology = problem.topology
+        if topology.num_switches == 0:
+            return self._on_links(problem, options, collective, topology)
+        ports = int(np.bincount(topology.src, minlength=topology.num_nodes)[topology.num_npus :].max())
+        degrees = [options.degree] if options.degree != "auto" else [d for d in _DEGREES if d < max(ports, 2)]
+        candidates = []
+        for degree in degrees:
+            unwound, routes = unwind(topology, degree)
+            planned = self._on_links(problem, options, collective, unwound)
+            start = np.zeros(len(routes) + 1, np.int64)
+            np.cumsum([len(route) for route in routes], out=start[1:])
+            joined = np.array([link for route in routes for link in route], np.int64)
+            candidates += [
+                on_routes(topology, collective, planned.chunk, planned.link, start, joined, reduce=planned.reduce,
+                          order=order, notes={**planned.notes, "degree": degree})
+                for order in ("program", "fifo")
+            ]  # fmt: skip
+        return fastest(problem, candidates)
+
+    def _on_links(
+        self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology
+    ) -> Schedule:
+        """Return the schedule on a network without switches."""
+        kind = collective.kind
+        if kind in _FORWARD:
+            return self._spread(problem, options, collective, topology)
+        if kind in _BACKWARD:
+            mirrored = self._spread(problem, options, collective.reversed(), topology.reversed())
+            return mirrored.reverse().replaced(notes=mirrored.notes)
+        gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
+        gathered = self._spread(problem, options, gathering, topology)
+        mirrored = self._spread(problem, options, gathering, topology.reversed())
+        joined = mirrored.reverse().then(gathered)
+        planned_us = mirrored.notes["planned_us"] + gathered.notes["planned_us"]
+        # As planned, one after the other; or what is ready goes, and that order is then kept. Whichever is faster.
+        ordered = joined.replaced(order="program", notes={**gathered.notes, "planned_us": planned_us})
+        if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
+            return ordered
+        overlapped = relist(joined, problem.size, problem.model).replaced(notes=ordered.notes)
+        return fastest(problem, [ordered, overlapped])
+
+    def _spread(
+        self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology
+    ) -> Schedule:
+        """Return the best matching for each group of an AllGather or Broadcast, put together."""
+        chunk_bytes = int(collective.chunk_bytes(problem.size).max(initial=0))
+        chunks, links, rules, latest_ps, first = [], [], [], 0, 0
+        for part, group in enumerate(collective.groups):
+            count = collective.shard_count(part) * collective.chunks
+            ranks = np.repeat(np.arange(len(group)), collective.chunks)
+            holders = ranks if collective.kind == "all_gather" else np.full(count, collective.root)
+            network = Network(topology.subset(group), holders, chunk_bytes)
+            trials = trials_for(network, options.trials, problem.seed, options.rule, options.variant == "paper")
+            matching, trial = best(network, trials, options.threads or os.cpu_count() or 1)
+            if matching is None or trial is None:
+                raise SynthesisError(f"TACOS cannot reach every NPU of the group {_shown(group)}; is it connected?")
+            chunks.append(matching.chunk if first == 0 else matching.chunk + np.int64(first))
+            # A subset of all NPUs in order has the links of the whole; else they are renumbered.
+            own = topology.subset_links(group)
+            links.append(matching.link if len(own) == topology.num_links else own[matching.link])
+            rules.append(trial.rule)
+            latest_ps = max(latest_ps, matching.time_ps)
+            first += count
+        several = len(chunks) > 1
+        return Schedule(
+            topology,
+            collective,
+            np.concatenate(chunks) if several else chunks[0],
+            np.concatenate(links) if several else links[0],
+            notes={"planned_us": latest_ps / 1e6, "rule": rules if several else rules[0]},
+        )
+
+
+def _shown(group: tuple[int, ...]) -> str:
+    """Return a group for a message."""
+    return "{" + ", ".join(map(str, group[:6])) + (", …}" if len(group) > 6 else "}")
