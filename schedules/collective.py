@@ -78,6 +78,10 @@ class Collective:
     conditions: tuple = field(default=())  # custom: (initial sets, final sets, reduces), per chunk
 
     def __post_init__(self) -> None:
+        # Lists and numpy numbers are taken too; equal collectives must be equal.
+        groups = tuple(tuple(int(npu) for npu in group) for group in self.groups)
+        object.__setattr__(self, "groups", groups)
+        object.__setattr__(self, "pairs", tuple(tuple(int(npu) for npu in pair) for pair in self.pairs))
         if self.kind not in KINDS:
             raise CollectiveError(f"unknown collective {self.kind!r}; expected one of {', '.join(KINDS)}")
         if not 1 <= self.chunks <= 2**24:
@@ -406,6 +410,8 @@ def collective(
     given = tuple(tuple(int(npu) for npu in group) for group in (groups or [range(num_npus)]))
     if kind == "send_recv":
         given = ()
+    if kind not in _ROOTED:
+        root = 0  # says nothing there, and must not tell equal collectives apart
     return Collective(kind, num_npus, given, chunks, root, shards,
                       tuple((int(a), int(b)) for a, b in pairs))  # fmt: skip
 
@@ -446,7 +452,7 @@ def custom(
         for npu in (*holders, *wanted):
             if not 0 <= npu < num_npus:
                 raise CollectiveError(f"custom: chunk {chunk} names NPU {npu}; the network has 0…{num_npus - 1}")
-    result = Collective("custom", num_npus, (), conditions=(before, after, reduces))
+    result = Collective("custom", num_npus, (), conditions=(before, after, bool(reduces)))
     if weights is None:
         return result
     return result._replaced(weights=np.asarray(weights))

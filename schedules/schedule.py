@@ -29,6 +29,9 @@ _WIDEN_BELOW = 2**22
 
 NO_IDS = np.zeros(0, np.int32)
 NO_FLAGS = np.zeros(0, np.bool_)
+# Read-only like real columns: numba compiles a variant of a kernel for each kind of array.
+NO_IDS.setflags(write=False)
+NO_FLAGS.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,6 +104,15 @@ class Schedule:
         if self.step is not None and (np.diff(self.step) < 0).any():
             hop = int(np.argmax(np.diff(self.step) < 0)) + 1
             raise ScheduleError(f"hop {hop} goes back to step {self.step[hop]} after step {self.step[hop - 1]}")
+
+        if self.message is not None:
+            named = np.flatnonzero(self.message >= 0)
+            link_of = np.zeros(len(self.message), np.int64)
+            link_of[self.message[named]] = self.link[named]
+            apart = link_of[self.message[named]] != self.link[named]
+            if apart.any():
+                hop = int(named[np.argmax(apart)])
+                raise ScheduleError(f"hop {hop} crosses another link than the rest of its message {self.message[hop]}")
 
     def _set(self, name: str, column: np.ndarray | None) -> None:
         """Store a column, read-only."""

@@ -31,12 +31,15 @@ def dependents(reads):
     return start, hops
 
 
+# The heap is four-ary: half as deep as a binary one, and a node's children share a cache line.
+
+
 @numba.njit(cache=True, nogil=True)
 def _push(times, units, size, time, unit):
     """Add to the heap; return its new size."""
     at = size
     while at > 0:
-        parent = (at - 1) >> 1
+        parent = (at - 1) >> 2
         if times[parent] < time or (times[parent] == time and units[parent] < unit):
             break
         times[at], units[at] = times[parent], units[parent]
@@ -52,18 +55,17 @@ def _pop(times, units, size):
     time, unit = times[size], units[size]
     at = 0
     while True:
-        child = 2 * at + 1
+        child = 4 * at + 1
         if child >= size:
             break
-        right = child + 1
-        if right < size and (
-            times[right] < times[child] or (times[right] == times[child] and units[right] < units[child])
-        ):
-            child = right
-        if time < times[child] or (time == times[child] and unit < units[child]):
+        least = child
+        for other in range(child + 1, min(child + 4, size)):
+            if times[other] < times[least] or (times[other] == times[least] and units[other] < units[least]):
+                least = other
+        if time < times[least] or (time == times[least] and unit < units[least]):
             break
-        times[at], units[at] = times[child], units[child]
-        at = child
+        times[at], units[at] = times[least], units[least]
+        at = least
     times[at], units[at] = time, unit
     return size
 
@@ -100,13 +102,20 @@ def run(
     start = np.full(count, -1, np.int64)
     end = np.zeros(count, np.int64)
     bundled, routed = len(message) > 0, len(before) > 0
+    chained = False
+    for hop in range(count):
+        if follows[hop] >= 0:
+            chained = True
+            break
 
-    unit_of = np.arange(count)
-    next_member = np.full(count, -1, np.int64)
+    # What a schedule does not need stays empty: state per hop is what the loop's speed depends on.
+    unit_of = np.empty(count if bundled else 0, np.int64)
+    next_member = np.full(count if bundled else 0, -1, np.int64)
     if bundled:
         head = np.full(count, -1, np.int64)
         tail = np.full(count, -1, np.int64)
         for hop in range(count):
+            unit_of[hop] = hop
             name = message[hop]
             if name >= 0:
                 if head[name] < 0:
@@ -118,16 +127,17 @@ def run(
 
     waits = np.zeros(count, np.int32)
     next_hop = np.full(count if routed else 0, -1, np.int64)
-    chain = np.full(count, -1, np.int64)
-    version_waits = np.ones(count, np.int8)
-    version = np.zeros(count, np.int64)
+    chain = np.full(count if chained else 0, -1, np.int64)
+    version_waits = np.ones(count if chained else 0, np.int8)
+    version = np.zeros(count if chained else 0, np.int64)
     for hop in range(count):
+        unit = unit_of[hop] if bundled else hop
         if routed and before[hop] >= 0:
             next_hop[before[hop]] = hop
-            waits[unit_of[hop]] += 1
+            waits[unit] += 1
         else:
-            waits[unit_of[hop]] += needs[hop]
-        if follows[hop] >= 0:
+            waits[unit] += needs[hop]
+        if chained and follows[hop] >= 0:
             chain[follows[hop]] = hop
             version_waits[hop] = 2
 
@@ -135,29 +145,34 @@ def run(
     if ordered:
         latest = np.full(len(alpha), -1, np.int64)
         for unit in range(count):
-            if unit_of[unit] == unit:
+            if not bundled or unit_of[unit] == unit:
                 l = np.int64(link[unit])  # noqa: E741
                 if latest[l] >= 0:
                     successor[latest[l]] = unit
                     waits[unit] += 1
                 latest[l] = unit
 
-    times = np.empty(count, np.int64)
-    units = np.empty(count, np.int64)
+    # Units that need nothing are taken from the list itself: they are all ready at time zero.
+    fresh_units = np.empty(count, np.int32)
+    num_fresh = 0
+    for unit in range(count):
+        if waits[unit] == 0 and (not bundled or unit_of[unit] == unit):
+            fresh_units[num_fresh] = unit
+            num_fresh += 1
+
+    times = np.empty(count - num_fresh, np.int64)
+    units = np.empty(count - num_fresh, np.int32)
     size = 0
     ready = np.zeros(count, np.int64)
     free = np.zeros(len(alpha), np.int64)
     served = 0
-    fresh = 0  # units that need nothing are taken from the list itself: they are all ready at time zero
-    initial = waits == 0
+    fresh = 0
     while True:
-        while fresh < count and not (initial[fresh] and unit_of[fresh] == fresh):
-            fresh += 1
-        if fresh < count and (size == 0 or times[0] > 0 or units[0] > fresh):
-            now, unit = np.int64(0), fresh
+        if fresh < num_fresh and (size == 0 or times[0] > 0 or units[0] > fresh_units[fresh]):
+            now, unit = np.int64(0), np.int64(fresh_units[fresh])
             fresh += 1
         elif size > 0:
-            now, unit = times[0], units[0]
+            now, unit = times[0], np.int64(units[0])
             size = _pop(times, units, size)
         else:
             break
@@ -175,28 +190,29 @@ def run(
             start[member], end[member] = begin, finish
             served += 1
             if routed and next_hop[member] >= 0:
-                other = unit_of[next_hop[member]]
+                other = unit_of[next_hop[member]] if bundled else next_hop[member]
                 arrival = max(begin + alpha[l], finish - wire[other]) if cut_through else finish
                 ready[other] = max(ready[other], arrival)
                 waits[other] -= 1
                 if waits[other] == 0:
                     size = _push(times, units, size, ready[other], other)
             else:
-                done = member
-                version[done] = max(version[done], finish)
-                version_waits[done] -= 1
-                while version_waits[done] == 0:
+                done, complete = member, finish
+                while True:
+                    if chained:
+                        version[done] = max(version[done], complete)
+                        version_waits[done] -= 1
+                        if version_waits[done] > 0:
+                            break
+                        complete = version[done]
                     for edge in range(edge_start[done], edge_start[done + 1]):
-                        other = unit_of[edges[edge]]
-                        ready[other] = max(ready[other], version[done])
+                        other = unit_of[edges[edge]] if bundled else np.int64(edges[edge])
+                        ready[other] = max(ready[other], complete)
                         waits[other] -= 1
                         if waits[other] == 0:
                             size = _push(times, units, size, ready[other], other)
-                    following = chain[done]
-                    if following < 0:
+                    if not chained or chain[done] < 0:
                         break
-                    version[following] = max(version[following], version[done])
-                    version_waits[following] -= 1
-                    done = following
-            member = next_member[member]
+                    done = chain[done]
+            member = next_member[member] if bundled else -1
     return start, end, served

@@ -34,10 +34,7 @@ def in_order(
     chunk, link, message, reads, follows, before, alpha, size_class, rate_class, table, per_hop, per_message,
     blocking, cut_through,
 ):  # fmt: skip
-    """Return (start, end, stuck) of every hop; messages must be contiguous in the list.
-
-    `stuck` is the first hop that reads from a member of its own message, or −1.
-    """
+    """Return (start, end) of every hop; messages must be contiguous in the list."""
     count = len(chunk)
     start = np.zeros(count, np.int64)
     end = np.zeros(count, np.int64)
@@ -59,8 +56,6 @@ def in_order(
         begin = free[l]
         for hop in range(first, stop):
             previous = before[hop] if routed else reads[hop]
-            if previous >= first or reads[hop] >= first:
-                return start, end, hop
             if routed and previous >= 0:
                 ready = end[previous]
                 if cut_through:
@@ -75,4 +70,4 @@ def in_order(
             if follows[hop] >= 0:
                 version[hop] = max(finish, version[follows[hop]])
         first = stop
-    return start, end, -1
+    return start, end

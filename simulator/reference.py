@@ -49,8 +49,6 @@ def in_order(
         for hop in members:
             inner = len(before) > 0 and before[hop] >= 0
             source = int(before[hop]) if inner else int(reads[hop])
-            if source in members:
-                return np.array(start), np.array(end), hop
             if inner:
                 begin = max(begin, _onward(start[source], end[source], alphas[links[source]], wire, cut_through))
             else:
@@ -58,7 +56,7 @@ def in_order(
         for hop in members:
             start[hop], end[hop] = begin, begin + alphas[l] + wire
         free[l] = begin + wire + (alphas[l] if blocking else 0)
-    return np.array(start, np.int64), np.array(end, np.int64), -1
+    return np.array(start, np.int64), np.array(end, np.int64)
 
 
 def run(link, wire, message, needs, edge_start, edges, follows, before, alpha, blocking, cut_through, ordered):

@@ -10,6 +10,7 @@ not see; the same with ties broken into steps, so that simultaneous exchanges st
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 
 import numba
 import numpy as np
@@ -17,8 +18,14 @@ import numpy as np
 from schedules import Schedule
 from schedules.dataflow import Dataflow, by_chunk
 from simulator.link_model import LinkModel
+from simulator.simulate import hop_times
 from simulator.timeline import Timeline, timeline
 from topologies.exceptions import ScheduleError
+
+_CIRCLE = (
+    "the hops cannot be listed in order of their simulated start: a link carried two deliveries in the other order "
+    "than some hop must see them in (a circle); keep the schedule as it is"
+)
 
 
 def relist(schedule: Schedule, size: int, model: LinkModel | None = None) -> Schedule:
@@ -51,20 +58,37 @@ def relist(schedule: Schedule, size: int, model: LinkModel | None = None) -> Sch
         head[named] = first[schedule.message[named]]
     # What holds its link for no time goes before what starts at the same instant and does.
     by_start = np.lexsort((hops, head, times._release_ps, times.start_ps))
-    candidates: list[np.ndarray | None] = [None]
+    for result in _listings(times, by_start):
+        if schedule.message is None or _runs(result, size, model):
+            return result
+    raise ScheduleError(_CIRCLE)
+
+
+def _listings(times: Timeline, by_start: np.ndarray) -> Iterator[Schedule]:
+    """Yield the schedule in orders in which every hop gets what it got, the plainest first."""
+    schedule, versions = times.schedule, _Versions(times)
+    steps: list[np.ndarray | None] = [None]
     if schedule.step is not None and (np.diff(schedule.step[by_start]) >= 0).all():
-        candidates.insert(0, schedule.step[by_start])
-    versions = _Versions(times)
-    for step in candidates:
+        steps.insert(0, schedule.step[by_start])
+    for step in steps:
         result = schedule.selected(by_start, step=step, order="program")
         if versions.kept_by(result, by_start):
-            return result
+            yield result
     graph = _Constraints(versions, by_start)
     order = graph.list_order()
     if order is not None:
-        return schedule.selected(order, step=None, order="program")
+        yield schedule.selected(order, step=None, order="program")
     order, step = graph.step_order()
-    return schedule.selected(order, step=step, order="program")
+    yield schedule.selected(order, step=step, order="program")
+
+
+def _runs(schedule: Schedule, size: int, model: LinkModel | None) -> bool:
+    """Return whether no message waits for itself: hops of no duration, all at one instant, can be sorted into that."""
+    try:
+        hop_times(schedule, size, model)
+    except ScheduleError:
+        return False
+    return True
 
 
 class _Versions:
@@ -102,10 +126,11 @@ class _Versions:
             return False
         walk = _walk_order(listed, new)
         if not self.schedule.collective.reduces:
-            latest, _ = _highest(walk, new.follows, self.times.end_ps[order], self.block)
+            arrival, departure = _instants(self.times)
+            latest, _ = _highest(walk, new.follows, arrival[order], self.block)
             readers = np.flatnonzero(new.reads >= 0)
             lost = (new.reads < 0) & (old.reads[order] >= 0)
-            return not lost.any() and bool((latest[new.reads[readers]] <= self.times.start_ps[order[readers]]).all())
+            return not lost.any() and bool((latest[new.reads[readers]] < departure[order[readers]]).all())
         highest, in_order = _highest(walk, new.follows, self.depth[order], self.block[order])
         reads, was = new.reads, old.reads[order]
         if not in_order or ((reads >= 0) != (was >= 0)).any():
@@ -114,6 +139,15 @@ class _Versions:
         # The first k deliveries in the new order are the first k in the old one if none of them was later than k.
         same = (_depths(walk, new.follows)[reads] == self.depth[was]) & (highest[reads] == self.depth[was])
         return bool(same.all())
+
+
+def _instants(times: Timeline) -> tuple[np.ndarray, np.ndarray]:
+    """Return ranks of all ends and starts in one order of time; of one instant the list decides."""
+    count = times.schedule.num_hops
+    hops = np.tile(np.arange(count), 2)
+    rank = np.empty(2 * count, np.int64)
+    rank[np.lexsort((hops, np.concatenate([times.end_ps, times.start_ps])))] = np.arange(2 * count)
+    return rank[:count], rank[count:]
 
 
 def _arrived(times: Timeline) -> tuple[np.ndarray, np.ndarray]:
@@ -237,10 +271,7 @@ class _Constraints:
         circles, circle = connected_components(graph, directed=True, connection="strong")
         tail, head = circle[self.tail].astype(np.int64), circle[self.head].astype(np.int64)
         if (self.strict & (tail == head)).any():
-            raise ScheduleError(
-                "the hops cannot be listed in order of their simulated start: a link carried two deliveries in the "
-                "other order than some hop must see them in (a circle); keep the schedule as it is"
-            )
+            raise ScheduleError(_CIRCLE)
         by_tail = np.argsort(tail, kind="stable")
         start = np.zeros(circles + 1, np.int64)
         np.cumsum(np.bincount(tail, minlength=circles), out=start[1:])

@@ -69,13 +69,10 @@ def hop_times(schedule: Schedule, size: int, model: LinkModel | None = None) -> 
     if schedule.order == "program" and _contiguous(message):
         from simulator.in_order import in_order
 
-        start, end, stuck = in_order(
+        return in_order(
             chunk, link, message, dataflow.reads, dataflow.follows, dataflow.before, times.alpha, times.size_class,
             times.rate_class, times.table, times.per_hop, times.per_message, blocking, cut_through,
         )  # fmt: skip
-        if stuck >= 0:
-            raise ScheduleError(f"hop {stuck} depends on a hop of its own message {message[stuck]}")
-        return start, end
     from simulator.events import dependents, run
 
     edge_start, edges = dependents(dataflow.reads)

@@ -26,7 +26,7 @@ Order = Literal["shift", "farthest", "nearest"]
 Routes = Literal["shortest", "balanced"]
 
 #: ``auto`` compares orders and routes below this many hops per schedule; above, it takes the first of each.
-_MAX_COMPARED_HOPS = 2**20
+_MAX_COMPARED_HOPS = 2**19
 
 
 class Direct(Synthesizer):
@@ -102,7 +102,6 @@ class _Exchange:
         self.allowed = ShortestLinks(self.topology, np.unique(np.concatenate(holders)), self.message_bytes)
         parts = [_sends(phase, self.allowed) for phase in phases]
         self.chunk, self.source, self.target = (np.concatenate(column) for column in zip(*parts, strict=True))
-        self.num_sends = len(self.chunk)
         counts = [len(part[0]) for part in parts]
         self.phase = np.repeat(np.arange(len(parts)), counts)
         self.reduce = np.repeat([phase.reduces for phase in phases], counts)

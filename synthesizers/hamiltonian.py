@@ -26,11 +26,11 @@ import numpy as np
 
 from topologies import Paths, Topology
 
-#: Exact search is tried first up to this many arc choices (arcs × rings), and at all up to the second number.
-_CP_SAT_FIRST, _CP_SAT_MOST = 6_000, 60_000
+#: Up to so many NPUs exact search alone is fast; it is tried up to this many choices (arcs × rings).
+_FEW, _MAX_CHOICES = 16, 12_000
 
 #: Effort of one exact search (CP-SAT's deterministic seconds), and of one joining of cycles (nodes visited).
-_CP_SAT_EFFORT, _JOIN_EFFORT = 4.0, 20_000_000
+_CP_SAT_EFFORT, _JOIN_EFFORT = 2.0, 20_000_000
 
 #: Arcs over switches are thinned to near ranks past this many arcs.
 _MAX_ARCS = 20_000
@@ -225,13 +225,12 @@ def _search(arcs: _Arcs, count: int, two_way: bool) -> list[np.ndarray]:
         return orders
     if _lopsided(arcs):
         return []
-    choices = len(arcs.tail) * count
-    if choices > _CP_SAT_FIRST and arcs.cabled and (two_way or count == 1 or count % 2 == 0):
+    if arcs.cabled and len(arcs.members) > _FEW and (two_way or count == 1 or count % 2 == 0):
         pairs = count if two_way or count == 1 else count // 2
         orders = _joined_factors(arcs, pairs)
         if orders:
             return orders if pairs == count else _with_reverses(orders)
-    return _exact(arcs, count, two_way) if choices <= _CP_SAT_MOST else []
+    return _exact(arcs, count, two_way) if len(arcs.tail) * count <= _MAX_CHOICES else []
 
 
 def _fitting(arcs: _Arcs, count: int, two_way: bool) -> list[np.ndarray]:

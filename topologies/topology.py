@@ -66,6 +66,8 @@ class Topology:
                 f"topology {self.name}: expected at least one NPU and no negative number of switches, "
                 f"found {self.num_npus} and {self.num_switches}"
             )
+        if self.num_nodes >= 2**31:
+            raise TopologyError(f"topology {self.name}: {self.num_nodes} nodes; expected fewer than 2^31")
         for column, dtype in (("src", np.int64), ("dst", np.int64), ("latency_us", float), ("bandwidth_gbps", float)):
             array = np.array(getattr(self, column)).reshape(-1)
             if array.size and dtype is np.int64 and array.dtype.kind not in "iu":

@@ -157,7 +157,7 @@ def match(
                         room = np.int64(0)
                         for faster in range(in_start[d], low):
                             f = in_links[faster]
-                            room += (deadline - max(now, free_at[f])) // duration[f]
+                            room += (deadline - max(now, free_at[f])) // max(duration[f], 1)
                         if room >= missing[d] and _within_reach(
                             have[row : row + words], held, words, src, in_links, in_start[d], low, num_chunks
                         ):

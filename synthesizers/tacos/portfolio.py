@@ -49,7 +49,7 @@ def trials_for(network: Network, count: int, seed: int, rule: str = "auto", pape
         looks += network.transfers * (4 if name == "oldest" else max(4, len(network.holders) / 2))
         if trials and looks > _MAX_LOOKS:
             break
-        trials.append(Trial(name, skip, seed * 1000 + index))
+        trials.append(Trial(name, skip, (seed * 1000 + index) % 2**62))  # kernels take 64 bits, and add event numbers
     return trials
 
 

@@ -8,6 +8,7 @@ and the result is carried back onto the real links, where it is scored.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -76,7 +77,7 @@ class Tacos(Synthesizer):
         kind = problem.collective.kind
         if kind != "all_reduce" and kind not in _FORWARD | _BACKWARD:
             return "matches chunks that every NPU wants: all_gather, reduce_scatter, all_reduce, broadcast, reduce"
-        unwound = problem.topology.unwind_switches()
+        unwound, _ = _unwound(problem.topology, problem.collective.groups, 1)
         for group in problem.collective.groups:
             if len(group) < problem.topology.num_npus:
                 try:
@@ -108,7 +109,7 @@ class Tacos(Synthesizer):
         degrees = [options.degree] if options.degree != "auto" else [d for d in _DEGREES if d < max(ports, 2)]
         candidates = []
         for degree in degrees:
-            unwound, routes = unwind(topology, degree)
+            unwound, routes = _unwound(topology, collective.groups, degree)
             planned = self._on_links(problem, options, collective, unwound)
             start = np.zeros(len(routes) + 1, np.int64)
             np.cumsum([len(route) for route in routes], out=start[1:])
@@ -156,7 +157,10 @@ class Tacos(Synthesizer):
             trials = trials_for(network, options.trials, problem.seed, options.rule, options.variant == "paper")
             matching, trial = best(network, trials, options.threads or os.cpu_count() or 1)
             if matching is None or trial is None:
-                raise SynthesisError(f"TACOS cannot reach every NPU of the group {_shown(group)}; is it connected?")
+                raise SynthesisError(
+                    f"TACOS found no schedule of less than 53 days for the group {_shown(group)}; give a smaller size "
+                    "or larger bandwidths, and see that the group is connected without NPUs outside it"
+                )
             chunks.append(matching.chunk if first == 0 else matching.chunk + np.int64(first))
             # A subset of all NPUs in order has the links of the whole; else they are renumbered.
             own = topology.subset_links(group)
@@ -172,6 +176,27 @@ class Tacos(Synthesizer):
             np.concatenate(links) if several else links[0],
             notes={"planned_us": latest_ps / 1e6, "rule": rules if several else rules[0]},
         )
+
+
+def _unwound(
+    topology: Topology, groups: Sequence[tuple[int, ...]], degree: int
+) -> tuple[Topology, list[tuple[int, ...]]]:
+    """Return what `unwind` does, with the wires of each group led through the switches past NPUs outside it."""
+    if topology.num_switches == 0 or all(len(group) == topology.num_npus for group in groups):
+        return unwind(topology, degree)
+    rows: list[tuple[int, int, float, float]] = []
+    routes: list[tuple[int, ...]] = []
+    for group in groups:
+        npus = sorted(group)
+        nodes = np.array([*npus, *range(topology.num_npus, topology.num_nodes)])
+        links = np.flatnonzero(np.isin(topology.src, nodes) & np.isin(topology.dst, nodes)).tolist()
+        wires, parts = unwind(topology.without(nodes=set(range(topology.num_npus)) - set(npus)), degree)
+        for wire, part in enumerate(parts):
+            rows.append((npus[wires.src[wire]], npus[wires.dst[wire]],
+                         float(wires.latency_us[wire]), float(wires.bandwidth_gbps[wire])))  # fmt: skip
+            routes.append(tuple(links[link] for link in part))
+    name = f"{topology.name} unwound by {degree} for {len(groups)} groups"
+    return Topology.from_links(topology.num_npus, rows, name=name), routes
 
 
 def _shown(group: tuple[int, ...]) -> str:

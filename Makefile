@@ -1,0 +1,41 @@
+# make reproduce   set up, run the main experiment (quick form), print its table and name its plots
+# make test        set up, then check style and types and run the tests
+# make benchmark   speed of synthesis, simulation, verification and bounds, warm
+# make results     the full experiment, as committed under results/
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
+
+.PHONY: setup reproduce results test lint benchmark clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "collbench needs Python 3.11 or newer, $(PYTHON) is older; name another: make PYTHON=python3.12 …" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade --editable '.[dev]'
+	touch $@
+
+reproduce: $(STAMP)
+	$(BIN)/python experiments/reproduce_tacos.py --quick
+
+results: $(STAMP)
+	$(BIN)/python experiments/reproduce_tacos.py
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: $(STAMP) lint
+	$(BIN)/python -m pytest --numprocesses=2
+
+benchmark: $(STAMP)
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-sort=name --benchmark-columns=min,median,stddev,rounds
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

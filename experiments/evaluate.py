@@ -1,0 +1,164 @@
+"""One run: a synthesizer on a problem, its schedule verified, simulated and put beside the bound.
+
+Everything that can go wrong in a synthesizer becomes a row with its reason. Only a verified schedule is timed, and an
+efficiency above 1 is said aloud: it means that a bound, the simulator or the verifier is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from experiments.record import Record, machine, peak_memory_mb, versions
+from schedules import Schedule, verify
+from simulator import algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
+from simulator.bounds import Bound
+from synthesizers import Problem, Synthesizer, parse_options
+from topologies.exceptions import CollbenchError, VerificationError
+
+#: Above this many hops link utilisation is not worked out: it needs a start and an end per hop.
+_TIMELINE_HOPS = 2**23
+
+
+def blank(problem: Problem, name: str) -> Record:
+    """Return the record of a problem before anybody has tried it."""
+    collective = problem.collective
+    sizes = [len(group) for group in collective.groups] or [len(collective.members)]
+    return Record(
+        topology=problem.topology.name,
+        collective=collective.kind,
+        size=problem.size,
+        num_npus=problem.topology.num_npus,
+        ranks=max(sizes),
+        chunks=collective.chunks,
+        groups=max(len(collective.groups), 1),
+        latency=problem.model.latency,
+        switching=problem.model.switching,
+        synthesizer=name,
+        seed=problem.seed,
+        versions=versions(),
+        machine=machine(),
+    )
+
+
+def evaluate(
+    problem: Problem, synthesizer: Synthesizer, options: Mapping[str, Any] | None = None
+) -> tuple[Record, Schedule | None]:
+    """Return the record of a run, and its schedule where it was right.
+
+    Parameters
+    ----------
+    problem : Problem
+    synthesizer : Synthesizer
+    options : mapping, optional
+        Names and values, as a user gives them.
+
+    Raises
+    ------
+    OptionError
+        The user's mistake: an option that does not exist, or a wrong value.
+    """
+    record = blank(problem, synthesizer.name)
+    parsed = parse_options(synthesizer, options or {})
+    record.version = synthesizer.version
+    record.options = msgspec.to_builtins(parsed)
+    record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
+    try:
+        reason = synthesizer.supports(problem)
+        if reason is not None:
+            record.status, record.reason = "unsupported", reason
+            return record, None
+        synthesizer.warm_up()
+        begin = time.perf_counter()
+        schedule = synthesizer.synthesize(problem, parsed)
+        record.synthesis_s = time.perf_counter() - begin
+    except KeyboardInterrupt:
+        raise
+    except MemoryError:
+        record.status, record.reason = "failed", "out of memory"
+        return record, None
+    except Exception as error:  # noqa: BLE001  a synthesizer may be anybody's
+        kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
+        record.status, record.reason = "failed", re.sub(r"\s+", " ", f"{kind}{error}").strip() or kind
+        return record, None
+    fault = mismatch(problem, schedule)
+    if fault:
+        record.status, record.reason = "invalid", fault
+        return record, None
+    return score(record, problem, schedule)
+
+
+def mismatch(problem: Problem, schedule: object) -> str | None:
+    """Return why what a synthesizer returned is not a schedule of the problem; None if it is one."""
+    if not isinstance(schedule, Schedule):
+        return f"it returned {type(schedule).__name__}, not a Schedule"
+    if schedule.topology != problem.topology:
+        return f"its schedule is on {schedule.topology.name}, another network than {problem.topology.name}"
+    asked, got = problem.collective, schedule.collective
+    same = (asked.kind, asked.groups, asked.root, asked.pairs) == (got.kind, got.groups, got.root, got.pairs)
+    if not same or asked.conditions != got.conditions:
+        return f"its schedule computes {got.describe()}, asked was {asked.describe()}"
+    return None
+
+
+def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record, Schedule | None]:
+    """Fill in what verifier, simulator and bounds say of a schedule; a wrong one is never timed."""
+    begin = time.perf_counter()
+    try:
+        verify(schedule)
+    except VerificationError as error:
+        record.status, record.reason = "invalid", str(error)
+        return record, None
+    record.verified = True
+    record.verify_s = time.perf_counter() - begin
+    begin = time.perf_counter()
+    try:
+        time_us = simulate_ps(schedule, problem.size, problem.model) / 1e6
+    except CollbenchError as error:
+        record.status, record.reason = "failed", str(error)
+        return record, None
+    record.simulate_s = time.perf_counter() - begin
+    record.time_us = time_us
+    planned = schedule.notes.get("planned_us")
+    record.planned_us = float(planned) if isinstance(planned, int | float) else None
+    record.transfers = schedule.num_hops
+    record.algbw_gbps = algbw_gbps(problem.size, time_us)
+    record.busbw_gbps = busbw_gbps(problem.collective, problem.size, time_us)
+    if record.bound_us is None:
+        record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
+    record.quantised_bound_us = _equal_chunk_bound(problem, schedule)
+    record.rsag_bound_us = rsag_bound_us(problem.topology, problem.collective, problem.size, problem.model)
+    record.efficiency = record.bound_us / time_us if time_us > 0 else 1.0
+    if record.efficiency > 1 + 1e-9:
+        record.reason = (
+            f"DEFECT: {time_us:g} us is below the provable bound of {record.bound_us:g} us ({record.bound_by}); "
+            "please report this problem, a bound or the simulator is wrong"
+        )
+    if schedule.num_hops <= _TIMELINE_HOPS and schedule.topology.num_links:
+        share = timeline(schedule, problem.size, problem.model).utilisation()
+        record.max_utilisation, record.mean_utilisation = float(share.max()), float(share.mean())
+    record.peak_memory_mb = peak_memory_mb()
+    return record, schedule
+
+
+def _equal_chunk_bound(problem: Problem, schedule: Schedule) -> float | None:
+    """Return the quantised bound for the chunks that a schedule really uses; None where they differ in weight."""
+    if schedule.collective.weights is not None:
+        return None
+    return quantised_bound_us(schedule.topology, schedule.collective, problem.size, problem.model)
+
+
+def _bound(problem: Problem) -> Bound:
+    """Return the bound of a problem; cached, as every synthesizer on it shares it."""
+    return _cached_bound(problem.topology, problem.collective, problem.size, problem.model)
+
+
+@lru_cache(maxsize=256)
+def _cached_bound(topology, collective, size, model) -> Bound:  # type: ignore[no-untyped-def]
+    """Return the bound; topologies and collectives hash by what they are."""
+    return bound(topology, collective, size, model)

@@ -1,0 +1,101 @@
+"""The compiled matching kernels of TACOS and their pure-Python twins make the same choices on random networks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from synthesizers.tacos import even, matching, twin
+from synthesizers.tacos.network import RULES, Network
+from topologies import Topology, mesh, ring
+
+NEVER = 2**62
+
+thorough = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+seeds = st.sampled_from([0, 1, 12345, 2**40, 2**62 - 1])
+
+
+@st.composite
+def networks(draw, alike=False):
+    """Draw a network of up to nine NPUs, mostly connected, maybe with parallel links, and chunks to spread on it."""
+    npus = draw(st.integers(1, 9))
+    order = draw(st.permutations(range(npus)))
+    ends = list(zip(order, order[1:] + order[:1], strict=True)) if npus > 1 else []
+    npu = st.integers(0, npus - 1)
+    ends += [pair for pair in draw(st.lists(st.tuples(npu, npu), max_size=16)) if pair[0] != pair[1]]
+    ends = ends[draw(st.sampled_from([0, 0, 0, 1])) :]  # one in four may not be connected
+    latencies = draw(st.sampled_from([[0.5]] if alike else [[0.5], [0.0], [0.0, 0.5], [0.1, 0.2, 2.5]]))
+    rates = draw(st.sampled_from([[50.0]] if alike else [[50.0], [50.0, 75.0], [1.0, 1000.0], [10.0, 20.0, 100.0]]))
+    rows = [(a, b, draw(st.sampled_from(latencies)), draw(st.sampled_from(rates))) for a, b in ends]
+    chunks = draw(st.sampled_from([1, 2, npus, 2 * npus, 63, 64, 70]))  # a bitset word is 64 chunks
+    holders = draw(st.lists(npu, min_size=chunks, max_size=chunks))
+    return Network(Topology.from_links(npus, rows), np.array(holders), draw(st.sampled_from([0, 1, 1000, 10**6])))
+
+
+def outcome(kernel, network, arguments):
+    """Return (hops, time or steps, chunks, links) of a kernel or twin."""
+    chunk, link = np.zeros(network.transfers, np.uint16), np.zeros(network.transfers, np.uint16)
+    hops, time = kernel(*arguments, chunk, link)
+    return hops, time, chunk[:hops].tolist(), link[:hops].tolist()
+
+
+def queued(network, rule, skip_slow, seed, cutoff):
+    """Return the arguments of `match`."""
+    topology = network.topology
+    in_start, in_links, first_start, first_chunks, queue_of = network._columns
+    return (topology.num_npus, len(network.holders), topology.src, topology.dst, in_start, in_links,
+            *topology.out_links, network.duration, queue_of, int(queue_of.max(initial=-1)) + 1, first_start,
+            first_chunks, RULES.index(rule), skip_slow, seed, cutoff)  # fmt: skip
+
+
+def stepped(network, seed, max_steps):
+    """Return the arguments of `match_even`."""
+    in_start, in_links, first_start, first_chunks, _ = network._columns
+    return (network.topology.num_npus, len(network.holders), network.topology.src, in_start, in_links, first_start,
+            first_chunks, seed, max_steps)  # fmt: skip
+
+
+class TestMixed:
+    @given(st.integers(0, 2**62), st.integers(0, 2**31), st.integers(0, 2**31))
+    def test_twins(self, seed, a, b):
+        """Both kernels and the twin hash alike."""
+        assert matching.mixed(seed, a, b) == even.turn(seed, a, b) == twin.mixed(seed, a, b)
+
+
+class TestMatch:
+    @thorough
+    @given(networks(), st.sampled_from(RULES), st.booleans(), seeds, st.sampled_from([NEVER, NEVER, 10**7, 10**6, 0]))
+    def test_twins(self, network, rule, skip_slow, seed, cutoff):
+        """Hops, their order and the time agree for every rule, also where a cutoff or a missing link ends the run."""
+        arguments = queued(network, rule, skip_slow, seed, cutoff)
+        assert outcome(matching.match, network, arguments) == outcome(twin.match, network, arguments)
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_twins_on_an_uneven_mesh(self, rule):
+        """Hops, their order and the time agree where slow links are left idle for long."""
+        network = Network(mesh([4, 5], [16.0, 73.0], 1.5), np.repeat(np.arange(20), 3), 10**6)
+        arguments = queued(network, rule, True, 7, NEVER)
+        assert outcome(matching.match, network, arguments) == outcome(twin.match, network, arguments)
+
+
+class TestMatchEven:
+    @thorough
+    @given(networks(alike=True), seeds, st.sampled_from([NEVER, 0, 1, 3]))
+    def test_twins(self, network, seed, max_steps):
+        """Hops, their order and the steps agree, also where a limit or a missing link ends the run."""
+        arguments = stepped(network, seed, max_steps)
+        assert outcome(even.match_even, network, arguments) == outcome(twin.match_even, network, arguments)
+
+    @thorough
+    @given(networks(alike=True), seeds)
+    @example(Network(ring(8), np.arange(8), 1), 0)
+    def test_chooses_as_match_does(self, network, seed):
+        """The kernel without a queue makes the transfers of the one with a queue, in as many steps."""
+        if not network.topology.num_links:
+            return
+        hops, time, *columns = outcome(matching.match, network, queued(network, "oldest", False, seed, NEVER))
+        same, steps, *own = outcome(even.match_even, network, stepped(network, seed, NEVER))
+        assert (hops, time) == (same, steps * int(network.duration[0]))
+        assert sorted(zip(*columns, strict=True)) == sorted(zip(*own, strict=True))
