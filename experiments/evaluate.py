@@ -15,10 +15,11 @@ from typing import Any
 import msgspec
 
 from experiments.record import Record, machine, peak_memory_mb, versions
-from schedules import Schedule, verify
-from simulator import algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
+from schedules import Collective, Schedule, verify
+from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
 from synthesizers import Problem, Synthesizer, parse_options
+from topologies import Topology
 from topologies.exceptions import CollbenchError, VerificationError
 
 #: Above this many hops link utilisation is not worked out: it needs a start and an end per hop.
@@ -82,7 +83,7 @@ def evaluate(
     except MemoryError:
         record.status, record.reason = "failed", "out of memory"
         return record, None
-    except Exception as error:  # noqa: BLE001  a synthesizer may be anybody's
+    except Exception as error:  # a synthesizer may be anybody's
         kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
         record.status, record.reason = "failed", re.sub(r"\s+", " ", f"{kind}{error}").strip() or kind
         return record, None
@@ -147,8 +148,8 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
 
 
 def _equal_chunk_bound(problem: Problem, schedule: Schedule) -> float | None:
-    """Return the quantised bound for the chunks that a schedule really uses; None where they differ in weight."""
-    if schedule.collective.weights is not None:
+    """Return the quantised bound for a schedule's own chunks; None where they differ in weight or travel together."""
+    if schedule.collective.weights is not None or schedule.message is not None:
         return None
     return quantised_bound_us(schedule.topology, schedule.collective, problem.size, problem.model)
 
@@ -159,6 +160,6 @@ def _bound(problem: Problem) -> Bound:
 
 
 @lru_cache(maxsize=256)
-def _cached_bound(topology, collective, size, model) -> Bound:  # type: ignore[no-untyped-def]
+def _cached_bound(topology: Topology, collective: Collective, size: int, model: LinkModel) -> Bound:
     """Return the bound; topologies and collectives hash by what they are."""
     return bound(topology, collective, size, model)

@@ -1,7 +1,19 @@
 """Collectives, the schedule IR, its operations, the verifier, and readers and writers of schedule files."""
 
 from schedules.collective import KINDS, Collective, collective, custom
+from schedules.files import is_schedule_file, load_schedule, save_schedule
 from schedules.schedule import ORDERS, Schedule
 from schedules.verifier import verify
 
-__all__ = ["KINDS", "ORDERS", "Collective", "Schedule", "collective", "custom", "verify"]
+__all__ = [
+    "KINDS",
+    "ORDERS",
+    "Collective",
+    "Schedule",
+    "collective",
+    "custom",
+    "is_schedule_file",
+    "load_schedule",
+    "save_schedule",
+    "verify",
+]

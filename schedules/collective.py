@@ -37,6 +37,8 @@ REVERSED = {
 }  # fmt: skip
 
 _ROOTED = ("broadcast", "reduce", "gather", "scatter")
+_SHARDED = ("all_reduce", "broadcast", "reduce")
+_PLACES = {"send_recv": "pairs", "custom": "conditions"}
 _REDUCING = ("reduce_scatter", "all_reduce", "reduce")
 
 
@@ -88,6 +90,16 @@ class Collective:
             raise CollectiveError(f"{self.kind}: expected 1 to 2^24 chunks per shard, found {self.chunks}")
         if self.shards < 0:
             raise CollectiveError(f"{self.kind}: expected 0 (as usual) or more shards, found {self.shards}")
+        if self.kind in ("send_recv", "custom"):
+            if self.groups:
+                raise CollectiveError(f"{self.kind}: takes no groups; its {_PLACES[self.kind]} say who takes part")
+        elif not self.groups:
+            raise CollectiveError(
+                f"{self.kind}: no group is given; name at least one, or leave groups out for all NPUs"
+            )
+        if self.pairs and self.kind != "send_recv":
+            raise CollectiveError(f"{self.kind}: takes no pairs; those are for send_recv")
+        self._forget_what_says_nothing()
         seen: set[int] = set()
         for group in self.groups:
             for npu in group:
@@ -104,21 +116,33 @@ class Collective:
                 raise CollectiveError(f"{self.kind}: root {self.root} is out of range for a group of {len(group)}")
         for pair in self.pairs:
             if len(pair) != 2 or not all(0 <= npu < self.num_npus for npu in pair):
-                raise CollectiveError(
-                    f"send_recv: pair {tuple(pair)} is not two NPUs of 0…{self.num_npus - 1}"
-                )
+                raise CollectiveError(f"send_recv: pair {tuple(pair)} is not two NPUs of 0…{self.num_npus - 1}")
         if self.num_chunks_expected >= 2**31:
             raise CollectiveError(f"{self.kind}: {self.num_chunks_expected} chunks; at most 2^31-1 can be scheduled")
         if self.weights is not None:
             weights = np.array(self.weights)
             if weights.shape != (self.num_chunks,) or weights.dtype.kind not in "iu" or (weights < 1).any():
                 raise CollectiveError(f"{self.kind}: expected {self.num_chunks} positive integer chunk weights")
+            if float(weights.astype(float).sum()) >= 2.0**62:
+                raise CollectiveError(f"{self.kind}: the chunk weights add up to 2^62 or more; give smaller ones")
             weights = weights.astype(np.int64)
             if (weights == weights[0]).all():
                 object.__setattr__(self, "weights", None)
             else:
                 weights.setflags(write=False)
                 object.__setattr__(self, "weights", weights)
+
+    def _forget_what_says_nothing(self) -> None:
+        """Drop a root and shards that mean nothing or the usual: they must not tell equal collectives apart."""
+        if self.kind not in _ROOTED:
+            object.__setattr__(self, "root", 0)
+        usual = {len(group) for group in self.groups} if self.kind == "all_reduce" else {1}
+        if self.kind not in _SHARDED or usual == {self.shards}:
+            object.__setattr__(self, "shards", 0)
+
+    def __reduce__(self) -> tuple[type[Collective], tuple]:
+        # Pickled by its fields: the columns follow, and arrays come back read-only.
+        return Collective, tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     def __repr__(self) -> str:
         return f"Collective({self.describe()})"
@@ -171,7 +195,7 @@ class Collective:
         ranks = len(self.groups[part])
         if self.kind == "all_to_all":
             return ranks * ranks
-        if self.kind in ("all_reduce", "broadcast", "reduce"):
+        if self.kind in _SHARDED:
             return self.shards or (ranks if self.kind == "all_reduce" else 1)
         return ranks
 
@@ -201,6 +225,8 @@ class Collective:
         buffers = 0
         for part in range(self.num_parts):
             count = self.shard_count(part)
+            before: int | np.ndarray
+            after: int | np.ndarray
             if self.kind == "custom":
                 before, after = set_of(self.conditions[0][part]), set_of(self.conditions[1][part])
                 per_buffer = 0
@@ -303,9 +329,25 @@ class Collective:
         return base + (position < remainder)
 
     def refined(self, pieces: int, weights: np.ndarray | None = None) -> Collective:
-        """Return the same collective with each chunk cut into `pieces`: chunk c becomes c·pieces … c·pieces+pieces−1."""
+        """Return the same collective with each chunk cut into `pieces`: chunk c becomes c·pieces … c·pieces+pieces−1.
+
+        Parameters
+        ----------
+        pieces : int
+        weights : (num_chunks · pieces,) int array, optional
+            Weights of the new chunks; by default a chunk's pieces are equal shares of it.
+
+        Raises
+        ------
+        CollectiveError
+            A custom collective, no pieces, weights that do not fit.
+        """
         if self.kind == "custom":
             raise CollectiveError("a custom collective cannot be refined: its chunks are given one by one")
+        if pieces < 1:
+            raise CollectiveError(f"{self.kind}: expected at least one piece per chunk, found {pieces}")
+        if weights is None and self.weights is not None:
+            weights = np.repeat(self.weights, pieces)
         return self._replaced(chunks=self.chunks * pieces, weights=weights)
 
     def resharded(self, shards: int, chunks: int) -> Collective:
@@ -316,7 +358,7 @@ class Collective:
         CollectiveError
             A kind whose shards belong to ranks.
         """
-        if self.kind not in ("all_reduce", "broadcast", "reduce"):
+        if self.kind not in _SHARDED:
             raise CollectiveError(f"{self.kind}: its shards belong to the ranks and cannot be changed")
         return self._replaced(shards=shards, chunks=chunks, weights=None)
 
@@ -333,7 +375,9 @@ class Collective:
             many = any(len(before) != 1 for before in initial)
             if reduces or many:
                 raise CollectiveError("only custom collectives that copy from one holder can be reversed")
-            return self._replaced(conditions=(final, initial, any(len(after) > 1 for after in final)))
+            # What nobody wants, nobody sends: nor back.
+            back = tuple(before if after else () for before, after in zip(initial, final, strict=True))
+            return self._replaced(conditions=(final, back, any(len(after) > 1 for after in final)))
         if self.kind not in REVERSED:
             raise CollectiveError(f"{self.kind} has no reverse; reverse its ReduceScatter and AllGather halves")
         weights = self.weights
@@ -403,15 +447,14 @@ def collective(
     Raises
     ------
     CollectiveError
-        An unknown kind, a member or root out of range, overlapping groups, no chunks.
+        An unknown kind, a member or root out of range, overlapping groups, no groups or chunks, groups or pairs for a
+        kind that takes none.
     """
     if kind == "custom":
         raise CollectiveError("a custom collective has no name to build it by; give its conditions to custom()")
-    given = tuple(tuple(int(npu) for npu in group) for group in (groups or [range(num_npus)]))
-    if kind == "send_recv":
-        given = ()
-    if kind not in _ROOTED:
-        root = 0  # says nothing there, and must not tell equal collectives apart
+    if groups is None:
+        groups = () if kind == "send_recv" else (range(num_npus),)
+    given = tuple(tuple(int(npu) for npu in group) for group in groups)
     return Collective(kind, num_npus, given, chunks, root, shards,
                       tuple((int(a), int(b)) for a, b in pairs))  # fmt: skip
 
@@ -445,7 +488,9 @@ def custom(
     before = tuple(tuple(sorted({int(npu) for npu in npus})) for npus in initial)
     after = tuple(tuple(sorted({int(npu) for npu in npus})) for npus in final)
     if len(before) != len(after):
-        raise CollectiveError(f"custom: {len(before)} initial and {len(after)} final sets; expected one of each a chunk")
+        raise CollectiveError(
+            f"custom: {len(before)} initial and {len(after)} final sets; expected one of each a chunk"
+        )
     for chunk, (holders, wanted) in enumerate(zip(before, after, strict=True)):
         if not holders and wanted:
             raise CollectiveError(f"custom: nobody holds chunk {chunk} at the start")

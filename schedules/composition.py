@@ -14,12 +14,14 @@ COMPOSED = {
     ("reduce_scatter", "gather"): "reduce",
     ("reduce", "broadcast"): "all_reduce",
     ("scatter", "all_gather"): "broadcast",
-    ("gather", "scatter"): "",  # nothing regular: the root's buffer comes back
 }
 
 
 def then(first: Schedule, following: Schedule, chunk_map: np.ndarray | None = None) -> Schedule:
     """Return `first` followed by `following`; the result is ``fifo``: what is ready goes, no barrier between.
+
+    The chunks, and their bytes, are those of `first`. The collective of the result has its own name where one fits;
+    else it is a custom one, whose size is the sum of all chunks.
 
     Parameters
     ----------
@@ -57,10 +59,8 @@ def then(first: Schedule, following: Schedule, chunk_map: np.ndarray | None = No
         "step": None,
     }
     if first.reduce is not None or following.reduce is not None:
-        columns["reduce"] = np.concatenate(
-            [np.zeros(count, bool) if part.reduce is None else part.reduce
-             for part, count in zip((first, following), counts, strict=True)]
-        )  # fmt: skip
+        adds = np.zeros(counts[0], bool) if first.reduce is None else first.reduce
+        columns["reduce"] = np.concatenate([adds, _still_adds(following)])
     if first.step is not None or following.step is not None:
         before, after = (np.arange(part.num_hops) if part.step is None else part.step for part in (first, following))
         shift = int(before.max(initial=-1)) + 1 - int(after.min(initial=0))
@@ -75,6 +75,22 @@ def then(first: Schedule, following: Schedule, chunk_map: np.ndarray | None = No
         columns[name] = np.concatenate([before, np.where(after >= 0, after + before.max(initial=-1) + 1, -1)])
     notes = {key: value for key, value in first.notes.items() if key != "planned_us"}
     return Schedule(first.topology, joined, order="fifo", notes=notes, **columns)  # type: ignore[arg-type]
+
+
+def _still_adds(following: Schedule) -> np.ndarray:
+    """Return which hops add, not counting those into empty places: after `first` something may lie there."""
+    if following.reduce is None:
+        return np.zeros(following.num_hops, bool)
+    collective, target = following.collective, following.topology.dst[following.link]
+    begins = np.flatnonzero(following.reduce & (following.dataflow.follows < 0))
+    sets, which = np.unique(collective.initial[following.chunk[begins]], return_inverse=True)
+    held = np.zeros(len(begins), bool)
+    for index, holders in enumerate(sets):
+        mine = which == index
+        held[mine] = np.isin(target[begins[mine]], collective.set_of(holders))
+    adds = following.reduce.copy()
+    adds[begins[~held]] = False
+    return adds
 
 
 def _require_left_behind(first: Collective, following: Collective, mapping: np.ndarray) -> None:
@@ -94,19 +110,25 @@ def _require_left_behind(first: Collective, following: Collective, mapping: np.n
 
 def _joined(first: Collective, following: Collective, mapping: np.ndarray, identity: bool) -> Collective:
     """Return the collective of both, under its own name where it has one."""
-    kind = COMPOSED.get((first.kind, following.kind), "")
-    same_weights = first.weights is None and following.weights is None
-    if identity and kind and first.groups == following.groups and first.num_chunks == following.num_chunks:
-        shards = 0
-        if kind in ("all_reduce", "reduce", "broadcast"):
-            shards = first.num_chunks // len(first.groups) // first.chunks
-            if kind == "all_reduce" and all(len(group) == shards for group in first.groups):
-                shards = 0  # the usual number: one per rank
-        ranks = {len(group) for group in first.groups}
-        if same_weights and len(ranks) == 1 and first.root == following.root:
-            return Collective(kind, first.num_npus, first.groups, first.chunks, first.root, shards)
-    after = {int(c): following.set_of(following.final[index]) for index, c in enumerate(mapping)}
+    kind = COMPOSED.get((first.kind, following.kind))
+    alike = first.groups == following.groups and np.array_equal(_weights(first), _weights(following))
+    if identity and kind and alike and first.num_chunks == following.num_chunks:
+        shards = {first.shard_count(part) for part in range(first.num_parts)}
+        # Groups of different sizes have different numbers of shards: one per rank, which only AllReduce can say.
+        if len(shards) == 1 or (first.kind, kind) == ("reduce_scatter", "all_reduce"):
+            return Collective(kind, first.num_npus, first.groups, first.chunks, max(first.root, following.root),
+                              shards.pop() if len(shards) == 1 else 0, weights=first.weights)  # fmt: skip
+    after: dict[int, set[int]] = {}
+    for index, chunk in enumerate(mapping.tolist()):
+        after.setdefault(chunk, set()).update(following.set_of(following.final[index]).tolist())
     initial = [first.set_of(index) for index in first.initial]
     final = [after.get(chunk, first.set_of(index)) for chunk, index in enumerate(first.final)]
+    # Relative sizes of the chunks; a custom collective keeps its own.
+    weights = first.weights if first.kind == "custom" else first.chunk_bytes(2**40)
     return custom(first.num_npus, initial, final, reduces=first.reduces or following.reduces,
-                  weights=first.chunk_bytes(2**40).tolist())  # fmt: skip
+                  weights=None if weights is None else weights.tolist())  # fmt: skip
+
+
+def _weights(collective: Collective) -> np.ndarray:
+    """Return the chunk weights, none where all weigh the same."""
+    return np.zeros(0, np.int64) if collective.weights is None else collective.weights

@@ -62,10 +62,9 @@ def _routes(flow, like):
     for hop in range(count):
         route = flow[hop]
         if route >= 0:
-            previous = last[route]
-            if previous >= 0:
-                before[hop] = previous
-                delivers[previous] = False
+            if last[route] >= 0:
+                before[hop] = last[route]
+                delivers[last[route]] = False
             last[route] = hop
     return before, delivers
 
@@ -76,8 +75,8 @@ def by_chunk(chunk, num_chunks, like):
     start = np.zeros(num_chunks + 1, np.int64)
     for hop in range(len(chunk)):
         start[np.int64(chunk[hop]) + 1] += 1
-    for c in range(num_chunks):
-        start[c + 1] += start[c]
+    for earlier in range(num_chunks):
+        start[earlier + 1] += start[earlier]
     order = np.empty(len(chunk), like.dtype)
     fill = start[:-1].copy()
     for hop in range(len(chunk)):

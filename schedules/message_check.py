@@ -41,7 +41,8 @@ def check_messages(schedule: Schedule, starts: np.ndarray, ends: np.ndarray) -> 
         if torn.any():
             hop = int(by_message[np.argmax(torn) + 1])
             raise VerificationError(
-                f"hop {hop} of message {schedule.message[hop]} does not follow the message's other hops on its link", hop
+                f"hop {hop} of message {schedule.message[hop]} does not follow the message's other hops on its link",
+                hop,
             )
     topology, none = schedule.topology, np.zeros(0, np.int32)
     stuck = _first_stuck(
@@ -58,7 +59,7 @@ def check_messages(schedule: Schedule, starts: np.ndarray, ends: np.ndarray) -> 
 
 @numba.njit(cache=True, nogil=True)
 def _first_stuck(order, chunk, link, flow, step, message, starts, ends, src, dst, num_nodes, program):
-    """Return the first hop of a message that can never go, or −1.
+    """Return the first hop of a message in a circle of units that wait for each other, or −1.
 
     Events are hops done (0…H−1) and versions complete (H…2H−1, numbered by their delivering hop).
     """
@@ -119,12 +120,14 @@ def _first_stuck(order, chunk, link, flow, step, message, starts, ends, src, dst
             next_waiting[hop] = first_waiting[waits_for[hop]]
             first_waiting[waits_for[hop]] = hop
     on_link = np.full(count, -1, np.int64)
+    behind = np.full(count, -1, np.int64)
     if program:
         last = np.full(len(src), -1, np.int64)
         for hop in range(count):
             if unit[hop] == hop:
                 if last[link[hop]] >= 0:
                     on_link[last[link[hop]]] = hop
+                    behind[hop] = last[link[hop]]
                     needs[hop] += 1
                 last[link[hop]] = hop
     version_needs = np.ones(count, np.int64)
@@ -176,7 +179,37 @@ def _first_stuck(order, chunk, link, flow, step, message, starts, ends, src, dst
                         if version_needs[version] > 0:
                             version = -1
             hop = sibling[hop]
-    for hop in range(count):
-        if not gone[hop] and message[hop] >= 0:
-            return hop
-    return -1
+    if gone.all():
+        return -1
+    # Whoever is stuck waits for somebody stuck: that leads into a circle, though not always back to where it began.
+    entered = np.zeros(count, np.bool_)
+    at = unit[np.argmin(gone)]
+    while not entered[at]:
+        entered[at] = True
+        at = _blocker(at, waits_for, follows, behind, sibling, unit, gone)
+    first, turn = np.int64(count), at
+    while True:
+        if message[turn] >= 0:
+            first = min(first, turn)
+        turn = _blocker(turn, waits_for, follows, behind, sibling, unit, gone)
+        if turn == at:
+            return first
+
+
+@numba.njit(cache=True, nogil=True)
+def _blocker(now, waits_for, follows, behind, sibling, unit, gone):
+    """Return a unit for which a stuck unit waits and which is stuck itself."""
+    if behind[now] >= 0 and not gone[behind[now]]:
+        return behind[now]
+    hop = now
+    while hop >= 0:
+        event = waits_for[hop]
+        if 0 <= event < len(unit) and not gone[event]:
+            return unit[event]
+        delivery = event - len(unit)
+        while delivery >= 0:
+            if not gone[delivery]:
+                return unit[delivery]
+            delivery = follows[delivery]
+        hop = sibling[hop]
+    return np.int64(-1)  # not reached

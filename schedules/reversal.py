@@ -1,4 +1,4 @@
-"""Reversal: an AllGather played backwards on the reversed network is a ReduceScatter, a Broadcast a Reduce, and so on."""
+"""Reversal: an AllGather played backwards on the reversed network is a ReduceScatter, a Broadcast a Reduce, etc."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ def reverse(schedule: Schedule) -> Schedule:
 
     Raises
     ------
+    CollectiveError
+        The collective has no reverse.
     ScheduleError
-        The collective has no reverse, or an NPU sends a partial sum twice; names the hop.
+        An NPU sends a partial sum twice, or a final holder sends it away; names the hop.
     """
     target = schedule.collective.reversed()
     if not schedule.collective.reduces:

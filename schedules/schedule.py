@@ -86,6 +86,12 @@ class Schedule:
                 f"the collective is for {self.collective.num_npus} NPUs, topology {self.topology.name} has "
                 f"{self.topology.num_npus}; build both for the same network"
             )
+        for name in ("link", "reduce", "flow", "step", "message"):
+            column = getattr(self, name)
+            if column is not None and np.size(column) != np.size(self.chunk):
+                raise ScheduleError(
+                    f"schedule column {name} has {np.size(column)} entries for {np.size(self.chunk)} hops"
+                )
         limits = {"chunk": self.collective.num_chunks, "link": self.topology.num_links}
         for name, limit in limits.items():
             self._set(name, _narrowed(getattr(self, name), name, limit))
@@ -93,18 +99,17 @@ class Schedule:
             if getattr(self, name) is not None:
                 self._set(name, _identifiers(getattr(self, name), name, sparse=name != "step"))
         if self.reduce is not None:
-            flags = np.ascontiguousarray(self.reduce)
+            flags = np.array(self.reduce).reshape(-1)  # a copy, as of the other columns
             if flags.dtype != np.bool_:
                 raise ScheduleError(f"schedule column reduce: expected booleans, found {flags.dtype}")
             self._set("reduce", flags if flags.any() else None)
-        for name in ("link", "reduce", "flow", "step", "message"):
-            column = getattr(self, name)
-            if column is not None and column.shape != self.chunk.shape:
-                raise ScheduleError(f"schedule column {name} has {len(column)} entries for {len(self.chunk)} hops")
-        if self.step is not None and (np.diff(self.step) < 0).any():
-            hop = int(np.argmax(np.diff(self.step) < 0)) + 1
-            raise ScheduleError(f"hop {hop} goes back to step {self.step[hop]} after step {self.step[hop - 1]}")
-
+        if self.step is not None:
+            back = self.step[1:] < self.step[:-1]
+            if back.any():
+                hop = int(np.argmax(back)) + 1
+                raise ScheduleError(f"hop {hop} goes back to step {self.step[hop]} after step {self.step[hop - 1]}")
+            if (self.step[1:] > self.step[:-1]).all():
+                self._set("step", None)  # each hop is its own step: what absence says
         if self.message is not None:
             named = np.flatnonzero(self.message >= 0)
             link_of = np.zeros(len(self.message), np.int64)
@@ -119,6 +124,10 @@ class Schedule:
         if column is not None:
             column.setflags(write=False)
         object.__setattr__(self, name, column)
+
+    def __reduce__(self) -> tuple[type[Schedule], tuple]:
+        # Pickled by its fields: what is cached follows, and columns come back read-only.
+        return Schedule, tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     def __repr__(self) -> str:
         return f"Schedule({self.collective.describe()} on {self.topology.name}, {self.num_hops} hops, {self.order})"
@@ -147,7 +156,8 @@ class Schedule:
         for name in ("chunk", "link", "reduce", "flow", "step", "message"):
             column = getattr(self, name)
             if column is not None:
-                digest.update(name.encode() + np.ascontiguousarray(column).tobytes())
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()[:32]
 
     @cached_property
@@ -156,12 +166,9 @@ class Schedule:
         chunk, link = self.chunk, self.link
         if self.num_hops < _WIDEN_BELOW:
             chunk, link = chunk.astype(np.uint32), link.astype(np.uint32)
-        return (
-            chunk,
-            link,
-            NO_FLAGS if self.reduce is None else self.reduce,
-            *(NO_IDS if column is None else column for column in (self.flow, self.step, self.message)),
-        )
+        reduce = NO_FLAGS if self.reduce is None else self.reduce
+        flow, step, message = (NO_IDS if ids is None else ids for ids in (self.flow, self.step, self.message))
+        return chunk, link, reduce, flow, step, message
 
     @cached_property
     def dataflow(self) -> Dataflow:
@@ -209,7 +216,7 @@ def _narrowed(column: np.ndarray, name: str, limit: int) -> np.ndarray:
 
 
 def _identifiers(column: np.ndarray, name: str, sparse: bool) -> np.ndarray | None:
-    """Return ids as int32, renumbered where they are wide; None where a sparse column says nothing."""
+    """Return ids as int32, renumbered where they are wide; None where a sparse column joins no hops."""
     array = np.asarray(column).reshape(-1)
     if array.size and array.dtype.kind not in "iu":
         raise ScheduleError(f"schedule column {name}: expected integers, found {array.dtype}")
@@ -223,5 +230,6 @@ def _identifiers(column: np.ndarray, name: str, sparse: bool) -> np.ndarray | No
     if int(array.max()) >= array.size:
         dense = np.full(array.shape, -1, np.int32)
         dense[named] = np.unique(array[named], return_inverse=True)[1]
-        return dense
-    return np.where(named, array, -1).astype(np.int32)
+    else:
+        dense = np.where(named, array, -1).astype(np.int32)
+    return dense if (np.bincount(dense[named]) > 1).any() else None  # an id of one hop is as good as none

@@ -2,7 +2,8 @@
 
 It shares no code with synthesizers, simulator or `schedules.dataflow`. Two modes: *exact* carries, for each place (NPU,
 chunk), the set of contributions in it and the set of those in it more than once; *random* gives each contribution a
-random 64-bit word, adds with wrap-around, and compares sums: a wrong schedule passes with a probability of about 2⁻⁶⁴.
+random 64-bit word, adds modulo a 64-bit prime, and compares sums: a wrong schedule passes with a probability of about
+2⁻⁶⁴. Both name the same hop.
 """
 
 from __future__ import annotations
@@ -165,11 +166,11 @@ def _refuse_final(
         raise VerificationError(f"{name} ends without chunk {chunk}: no hop brings it there")
     once, twice = value
     missing = [node for node in range(schedule.topology.num_npus) if (target & ~once) >> node & 1]
-    repeated = [node for node in range(schedule.topology.num_npus) if (twice if twice else 0) >> node & 1]
+    repeated = [node for node in range(schedule.topology.num_npus) if twice >> node & 1]
     if schedule.collective.reduces:
         parts = [f"lacks the contribution of {_listed(schedule, missing)}"] if missing else []
         parts += [f"holds that of {_listed(schedule, repeated)} more than once"] if repeated else []
-        why = " and ".join(parts) or "holds contributions of others"
+        why = " and ".join(parts)
     else:
         why = "holds it added to itself"
     at = f"; hop {hop} was the last to write it" if hop is not None else ""
@@ -183,12 +184,13 @@ def _listed(schedule: Schedule, nodes: list[int]) -> str:
 
 def _execute_randomly(schedule: Schedule, starts: np.ndarray, ends: np.ndarray, seed: int) -> None:
     """Run the schedule on random words, chunk by chunk, half of the chunks on each of two threads."""
-    from schedules.verifier_kernels import execute, execute_plain, grouped_hops, grouped_links
+    from schedules.verifier_kernels import execute, execute_plain, first_listed, grouped_hops, grouped_links
 
     collective, topology = schedule.collective, schedule.topology
     none = np.zeros(0, np.int32)
     adds = np.zeros(0, bool) if schedule.reduce is None else schedule.reduce
     sets = (collective.initial, collective.final, collective.set_start, collective.set_member)
+    missing = np.full(collective.num_chunks, -1)  # of each chunk, the first hop that sends what is not there
     plain = schedule.flow is None and schedule.step is None
     if plain:
         links, first = grouped_links(schedule.chunk, schedule.link, adds, collective.num_chunks)
@@ -202,15 +204,17 @@ def _execute_randomly(schedule: Schedule, starts: np.ndarray, ends: np.ndarray, 
         """Execute the chunks of a range; return (fault, position, NPU, chunk)."""
         if plain:
             return execute_plain(links, first, topology.src, topology.dst, topology.num_nodes, *sets,
-                                 collective.reduces, seed, begin, end)  # fmt: skip
+                                 collective.reduces, seed, missing, begin, end)  # fmt: skip
         return execute(order, first, schedule.link, flow, step, adds, starts, ends, words, topology.src, topology.dst,
-                       topology.num_nodes, *sets, collective.reduces, seed, begin, end)  # fmt: skip
+                       topology.num_nodes, *sets, collective.reduces, seed, missing, begin, end)  # fmt: skip
 
     # Balanced by hops, so that both threads end together.
     middle = int(np.searchsorted(first, schedule.num_hops // 2))
     middle = min(max(middle, 0), collective.num_chunks)
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(run, (0, middle), (middle, collective.num_chunks)))
+    if (missing >= 0).any():
+        _refuse_empty(schedule, int(first_listed(schedule.chunk, missing)))
     for fault, position, npu, chunk in results:
         if fault:
             hop = -1
@@ -221,15 +225,11 @@ def _execute_randomly(schedule: Schedule, starts: np.ndarray, ends: np.ndarray, 
 
 def _refuse_word(schedule: Schedule, fault: int, hop: int, npu: int, chunk: int) -> None:
     """Raise for what the random execution found."""
-    if fault == 1:
-        _refuse_empty(schedule, hop)
     name = schedule.topology.node_name(npu)
-    if fault == 2:
+    if fault == 1:
         raise VerificationError(f"{name} ends without chunk {chunk}: no hop brings it there")
     at = f"; hop {hop} was the last to write it" if hop >= 0 else ""
     raise VerificationError(
         f"{name} ends with a wrong chunk {chunk}: a contribution is missing, foreign or counted twice{at}",
         hop if hop >= 0 else None,
     )
-
-

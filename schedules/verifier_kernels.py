@@ -1,9 +1,16 @@
-"""Compiled parts of the verifier; nothing outside the verifier uses them, and they use nothing of anyone else's."""
+"""Compiled parts of the verifier; nothing outside the verifier uses them, and they use nothing of anyone else's.
+
+Words are residues modulo the largest prime below 2⁶⁴. Modulo 2⁶⁴ itself, what is doubled 64 times would vanish, and
+doubling is just what a faulty exchange does.
+"""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
+
+_PRIME = np.uint64(2**64 - 59)
+_PAST = np.uint64(59)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -13,20 +20,24 @@ def routes(chunk, link, flow, src, dst, num_npus):
     starts = np.ones(count, np.bool_)
     ends = np.ones(count, np.bool_)
     latest = np.full(count if len(flow) else 0, -1, np.int64)
-    for hop in range(count):
-        if len(flow) and flow[hop] >= 0:
+    for hop in range(len(flow)):
+        if flow[hop] >= 0:
             previous = latest[flow[hop]]
             latest[flow[hop]] = hop
             if previous >= 0:
                 starts[hop] = False
                 ends[previous] = False
+    for hop in range(count):
+        if starts[hop] and src[link[hop]] >= num_npus:
+            return starts, ends, hop, 1
+        if len(flow) and flow[hop] >= 0:
+            if not starts[hop]:
+                previous = latest[flow[hop]]  # of this pass: the route's start came by
                 if dst[link[previous]] != src[link[hop]]:
                     return starts, ends, hop, 3
                 if chunk[previous] != chunk[hop]:
                     return starts, ends, hop, 4
-    for hop in range(count):
-        if starts[hop] and src[link[hop]] >= num_npus:
-            return starts, ends, hop, 1
+            latest[flow[hop]] = hop
         if ends[hop] and dst[link[hop]] >= num_npus:
             return starts, ends, hop, 2
     return starts, ends, -1, 0
@@ -71,6 +82,27 @@ def grouped_hops(chunk, num_chunks):
 
 
 @numba.njit(cache=True, nogil=True)
+def first_listed(chunk, number):
+    """Return the first hop of the list that is hop ``number[c]`` of its chunk c, counted from 0; −1 if none is."""
+    seen = np.zeros(len(number), np.int64)
+    for hop in range(len(chunk)):
+        c = np.int64(chunk[hop])
+        if seen[c] == number[c]:
+            return hop
+        seen[c] += 1
+    return -1
+
+
+@numba.njit(cache=True, nogil=True)
+def _sum(a, b):
+    """Return a + b modulo the prime."""
+    total = a + b
+    if total < a:  # past 2⁶⁴, which is 59 modulo the prime
+        return total + _PAST
+    return total - _PRIME if total >= _PRIME else total
+
+
+@numba.njit(cache=True, nogil=True)
 def _word(seed, chunk, contributor):
     """Return the random word of a contribution (splitmix64 of its name)."""
     z = np.uint64(seed) + np.uint64(chunk) * np.uint64(0x9E3779B97F4A7C15)
@@ -79,7 +111,7 @@ def _word(seed, chunk, contributor):
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         z = z ^ (z >> np.uint64(31))
-    return z
+    return z - _PRIME if z >= _PRIME else z
 
 
 @numba.njit(cache=True, nogil=True)
@@ -91,7 +123,7 @@ def _begin(c, seed, reduces, initial, set_start, set_member, value, held):
         word = _word(seed, c, npu if reduces else 0)
         value[npu] = word
         held[npu] = c
-        target = target + word if reduces else word
+        target = _sum(target, word) if reduces else word
     return target
 
 
@@ -101,17 +133,21 @@ def _check_end(c, target, final, set_start, set_member, value, held, writer):
     for member in range(set_start[final[c]], set_start[final[c] + 1]):
         npu = np.int64(set_member[member])
         if held[npu] != c:
-            return 2, np.int64(-1), npu, c
+            return 1, np.int64(-1), npu, c
         if value[npu] != target:
-            return 3, writer[npu], npu, c
+            return 2, writer[npu], npu, c
     return 0, np.int64(-1), np.int64(-1), c
 
 
 @numba.njit(cache=True, nogil=True)
 def execute_plain(
-    links, first, src, dst, num_nodes, initial, final, set_start, set_member, reduces, seed, begin, end
+    links, first, src, dst, num_nodes, initial, final, set_start, set_member, reduces, seed, missing, begin, end
 ):  # fmt: skip
-    """Run the chunks begin…end−1 of a schedule without flows and steps; return (fault, position, NPU, chunk)."""
+    """Run the chunks begin…end−1 of a schedule without flows and steps; return (fault, position, NPU, chunk).
+
+    A hop that sends what is not there ends its chunk; which hop of the chunk it was goes to `missing`.
+    """
+    result = 0, np.int64(-1), np.int64(-1), np.int64(-1)
     value = np.zeros(num_nodes, np.uint64)
     held = np.full(num_nodes, -1, np.int64)
     writer = np.full(num_nodes, -1, np.int64)
@@ -122,28 +158,30 @@ def execute_plain(
             link = links[position] >> np.uint32(1)
             source, node = src[link], dst[link]
             if held[source] != c:
-                return 1, position, np.int64(source), c
+                missing[c] = position - first[c]
+                break
             if links[position] & np.uint32(1) and held[node] == c:
-                value[node] += value[source]
+                value[node] = _sum(value[node], value[source])
             else:
                 value[node] = value[source]
                 held[node] = c
             writer[node] = position
-        result = _check_end(c, target, final, set_start, set_member, value, held, writer)
-        if result[0]:
-            return result
-    return 0, np.int64(-1), np.int64(-1), np.int64(-1)
+        if result[0] == 0 and missing[c] < 0:
+            result = _check_end(c, target, final, set_start, set_member, value, held, writer)
+    return result
 
 
 @numba.njit(cache=True, nogil=True)
 def execute(
     order, first, link, flow, step, adds, starts, ends, words, src, dst, num_nodes, initial, final, set_start,
-    set_member, reduces, seed, begin, end,
+    set_member, reduces, seed, missing, begin, end,
 ):  # fmt: skip
     """Run the chunks begin…end−1 of any schedule; return (fault, position, NPU, chunk).
 
-    `words` holds what each route carries, at its flow's first hop or, without a flow, at the hop.
+    `words` holds what each hop without a flow carries. A hop that sends what is not there ends its chunk; which hop of
+    the chunk it was goes to `missing`.
     """
+    result = 0, np.int64(-1), np.int64(-1), np.int64(-1)
     value = np.zeros(num_nodes, np.uint64)
     held = np.full(num_nodes, -1, np.int64)
     writer = np.full(num_nodes, -1, np.int64)
@@ -154,7 +192,7 @@ def execute(
         target = _begin(c, seed, reduces, initial, set_start, set_member, value, held)
         writer[:] = -1
         run = first[c]
-        while run < first[c + 1]:
+        while run < first[c + 1] and missing[c] < 0:
             stop = run + 1
             while stepped and stop < first[c + 1] and step[order[stop]] == step[order[run]]:
                 stop += 1
@@ -163,24 +201,24 @@ def execute(
                 if starts[hop]:
                     source = src[link[hop]]
                     if held[source] != c:
-                        return 1, position, np.int64(source), c
+                        missing[c] = position - first[c]
+                        break
                     if routed and flow[hop] >= 0:
                         carried[flow[hop]] = value[source]
                     else:
                         words[hop] = value[source]
-            for position in range(run, stop):
+            for position in range(run, stop if missing[c] < 0 else run):
                 hop = order[position]
                 if ends[hop]:
                     node = dst[link[hop]]
                     word = carried[flow[hop]] if routed and flow[hop] >= 0 else words[hop]
                     if adding and adds[hop] and held[node] == c:
-                        value[node] += word
+                        value[node] = _sum(value[node], word)
                     else:
                         value[node] = word
                         held[node] = c
                     writer[node] = position
             run = stop
-        result = _check_end(c, target, final, set_start, set_member, value, held, writer)
-        if result[0]:
-            return result
-    return 0, np.int64(-1), np.int64(-1), np.int64(-1)
+        if result[0] == 0 and missing[c] < 0:
+            result = _check_end(c, target, final, set_start, set_member, value, held, writer)
+    return result

@@ -214,5 +214,7 @@ def run(
                     if not chained or chain[done] < 0:
                         break
                     done = chain[done]
-            member = next_member[member] if bundled else -1
+            if not bundled:
+                break
+            member = next_member[member]
     return start, end, served

@@ -19,7 +19,7 @@ from schedules import Schedule
 from schedules.dataflow import Dataflow, by_chunk
 from simulator.link_model import LinkModel
 from simulator.simulate import hop_times
-from simulator.timeline import Timeline, timeline
+from simulator.timelines import Timeline, timeline
 from topologies.exceptions import ScheduleError
 
 _CIRCLE = (

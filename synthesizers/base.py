@@ -1,7 +1,7 @@
 """The plugin contract: what a synthesizer is, in one class.
 
-A synthesizer turns a `Problem` into a `Schedule`. To add one, subclass `Synthesizer` in a module of your own, name it in
-the entry-point group ``collbench.synthesizers``, and it appears in every command::
+A synthesizer turns a `Problem` into a `Schedule`. To add one, subclass `Synthesizer` in a module of your own, name it
+in the entry-point group ``collbench.synthesizers``, and it appears in every command::
 
     class Mine(Synthesizer):
         name = "mine"
@@ -96,8 +96,8 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
         if key not in known:
             import difflib
 
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            near = difflib.get_close_matches(key.lower(), sorted(known), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else "."
             options = ", ".join(sorted(known)) or "none"
             raise OptionError(f"{synthesizer.name} has no option {key!r}{hint} It has: {options}")
     try:

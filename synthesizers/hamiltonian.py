@@ -4,33 +4,32 @@ A ring's step is a link, or a path over switches only. Links are counted in *uni
 a link of 50 GB/s carries two rings, a port of 300 GB/s twelve, and every ring is worth one unit. So three two-way rings
 of 25 GB/s fill a DGX-1V, as in NCCL, and a plain switch carries one ring one way, which uses each port once. No step of
 a ring found here shares a unit with another. The search goes from cheap to dear: orders that often fit (rank order,
-strides, Walecki's zigzags [1]_, rank order turned box by box as NCCL does), then exact search with CP-SAT's circuit
-constraint, or for large cabled networks a decomposition into 2-factors (Petersen [2]_) whose cycles are joined by
-switching alternating 4-cycles, the step by which Hamiltonian decompositions of tori are proved [3]_.
+strides, Walecki's zigzags [1]_, rank order turned box by box as NCCL does), then for cabled networks of more than a few
+NPUs 2-factors (CP-SAT) whose cycles are joined by switching alternating 4-cycles, the step by which Hamiltonian
+decompositions of tori are proved [2]_, then exact search with CP-SAT's circuit constraint.
 
 References
 ----------
 .. [1] B. Alspach, The wonderful Walecki construction, Bull. ICA 52, 2008.
-.. [2] J. Petersen, Die Theorie der regulären graphs, Acta Mathematica 15, 1891.
-.. [3] J.-C. Bermond, O. Favaron, M. Maheo, Hamiltonian decomposition of Cayley graphs of degree 4, JCT B 46, 1989.
+.. [2] J.-C. Bermond, O. Favaron, M. Maheo, Hamiltonian decomposition of Cayley graphs of degree 4, JCT B 46, 1989.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from topologies import Paths, Topology
 
 #: Up to so many NPUs exact search alone is fast; it is tried up to this many choices (arcs × rings).
-_FEW, _MAX_CHOICES = 16, 12_000
+_FEW, _MAX_CHOICES = 24, 12_000
 
-#: Effort of one exact search (CP-SAT's deterministic seconds), and of one joining of cycles (nodes visited).
-_CP_SAT_EFFORT, _JOIN_EFFORT = 2.0, 20_000_000
+#: Effort of one exact search (CP-SAT's deterministic seconds), and of one joining of cycles (trials).
+_CP_SAT_EFFORT, _JOIN_EFFORT = 1.0, 20_000
 
 #: Arcs over switches are thinned to near ranks past this many arcs.
 _MAX_ARCS = 20_000
@@ -114,7 +113,9 @@ def disjoint_rings(
         most = _most_rings(arcs) // (2 if two_way else 1)
         if count is not None:
             most = min(most, count)
-        attempts += [(number, unit, arcs) for number in range(1, most + 1)]
+        # Large cabled networks are searched in two-way rings only: an odd number of one-way ones cannot be all of them.
+        even = arcs.cabled and len(members) > _FEW and not two_way
+        attempts += [(number, unit, arcs) for number in range(1, most + 1) if number == 1 or not (even and number % 2)]
     if count is None:
         attempts.sort(key=lambda attempt: (-attempt[0] * attempt[1], attempt[0]))
     else:
@@ -146,7 +147,7 @@ def routed_ring(topology: Topology, group: Sequence[int], order: Sequence[int] |
         Places of the group, each once.
     """
     members = np.asarray(group, np.int64)
-    paths = Paths(topology, sources=members)
+    paths = Paths(topology, sources=members.tolist())
     if order is None:
         cost = paths.cost[:, members]
         np.fill_diagonal(cost, 0)
@@ -163,7 +164,7 @@ def routed_ring(topology: Topology, group: Sequence[int], order: Sequence[int] |
 
 
 def _arcs(topology: Topology, members: np.ndarray, unit: float, two_way: bool) -> _Arcs:
-    """Return the arcs of links of `unit` GB/s and more (with a reverse, if two-way); between two members the shortest."""
+    """Return the arcs of links of `unit` GB/s and more (with a reverse, if two-way), the shortest for each pair."""
     nodes, npus = topology.num_nodes, topology.num_npus
     allowed = np.arange(nodes) >= npus
     allowed[members] = True
@@ -174,13 +175,15 @@ def _arcs(topology: Topology, members: np.ndarray, unit: float, two_way: bool) -
         kept = kept[np.isin(there, back)]
     src, dst = topology.src[kept].astype(np.int64), topology.dst[kept].astype(np.int64)
     keys, pair = np.unique(src * nodes + dst, return_inverse=True)
-    units = np.bincount(pair, topology.bandwidth_gbps[kept] // unit, minlength=len(keys)).astype(np.int64)
+    units = np.bincount(pair, np.floor(topology.bandwidth_gbps[kept] / unit + 1e-9), minlength=len(keys)).astype(
+        np.int64
+    )
     pair_of_link = np.full(topology.num_links, -1, np.int64)
     pair_of_link[kept] = pair
     # Each NPU is split into one node that only sends and one that only receives, so no path passes through an NPU.
     halves = Topology(npus, src, np.where(dst < npus, dst + nodes, dst), topology.latency_us[kept],
                       topology.bandwidth_gbps[kept], nodes)  # fmt: skip
-    paths = Paths(halves, sources=members)
+    paths = Paths(halves, sources=members.tolist())
     reach = np.isfinite(paths.cost[:, nodes + members])
     np.fill_diagonal(reach, False)
     if reach.sum() > _MAX_ARCS:
@@ -198,7 +201,7 @@ def _arcs(topology: Topology, members: np.ndarray, unit: float, two_way: bool) -
 
 
 def _most_rings(arcs: _Arcs) -> int:
-    """Return a bound on disjoint rings: each leads from the first member to every other and back, so max-flows limit."""
+    """Return a bound on disjoint rings: each leads from the first member to any other and back, so max-flows limit."""
     from ortools.graph.python.max_flow import SimpleMaxFlow
 
     topology, flow = arcs.topology, SimpleMaxFlow()
@@ -234,30 +237,34 @@ def _search(arcs: _Arcs, count: int, two_way: bool) -> list[np.ndarray]:
 
 
 def _fitting(arcs: _Arcs, count: int, two_way: bool) -> list[np.ndarray]:
-    """Return the first `count` of the well-known orders that fit beside each other."""
-    left, found = arcs.units.copy(), []
-    for order in _known_orders(arcs):
-        loads = [arcs.load(each) for each in (_with_reverses([order]) if two_way else [order])]
-        load = sum(each for each in loads if each is not None)
-        if all(each is not None for each in loads) and (load <= left).all():
-            left = left - load
-            found.append(order)
-            if len(found) == count:
-                break
-    return found
+    """Return the first `count` orders of a well-known family that fit beside each other; none where fewer do."""
+    for family in _families(arcs):
+        left, found = arcs.units, []
+        for order in family:
+            loads = [arcs.load(each) for each in (_with_reverses([order]) if two_way else [order])]
+            load = sum(each for each in loads if each is not None)
+            if all(each is not None for each in loads) and (load <= left).all():
+                left = left - load
+                found.append(order)
+                if len(found) == count:
+                    return found
+    return []
 
 
-def _known_orders(arcs: _Arcs) -> Iterator[np.ndarray]:
-    """Yield rank order, rank order turned within each box, Walecki's zigzags and their reverses, and strides."""
+def _families(arcs: _Arcs) -> Iterator[Iterable[np.ndarray]]:
+    """Yield families of orders: rank order and that turned within each box, zigzags both ways, strides."""
     places = np.arange(len(arcs.members))
-    yield places
-    for box in _boxes(arcs):
-        yield from (np.concatenate([np.roll(part, -turn) for part in box]) for turn in range(1, len(box[0])))
+    turned = [
+        np.concatenate([np.roll(part[::down], -turn) for part in box])
+        for box in _boxes(arcs)
+        for down in (1, -1)
+        for turn in range(len(box[0]))
+    ]
+    yield [places, *turned]
     if len(places) > 3 and len(arcs.tail) == len(places) * (len(places) - 1):
         zigzags = list(_zigzags(len(places)))
-        yield from zigzags
-        yield from (_with_reverses([each])[1] for each in zigzags)
-    yield from (places * stride % len(places) for stride in places[2:] if np.gcd(stride, len(places)) == 1)
+        yield [*zigzags, *_with_reverses(zigzags)[1::2]]
+    yield (places * stride % len(places) for stride in places[1:] if np.gcd(stride, len(places)) == 1)
 
 
 def _boxes(arcs: _Arcs) -> Iterator[list[np.ndarray]]:
@@ -415,26 +422,29 @@ def _joined(
     factors: int,
 ) -> list[np.ndarray]:
     """Return rings from 2-factors by switching alternating 4-cycles until each factor is one cycle, or none."""
-    sides: list[list[list[int]]] = [[[] for _ in range(count)] for _ in range(factors)]
-    for a, b in edges:
-        if colour[a, b] >= 0:
-            sides[colour[a, b]][a].append(b)
-            sides[colour[a, b]][b].append(a)
-    cycles = [_cycles(each) for each in sides]
-    faces, rng, effort = list(faces), random.Random(0), _JOIN_EFFORT
+    sides = np.full((factors, count, 2), -1)  # the two neighbours of each place in each factor
+    filled = np.zeros((factors, count), np.int64)
+    for ends in edges:
+        if (factor := colour[ends]) >= 0:
+            for here, there in (ends, ends[::-1]):
+                sides[factor, here, filled[factor, here]] = there
+                filled[factor, here] += 1
+    count_cycles = _cycle_counter()
+    cycles = [count_cycles(each) for each in sides]
+    faces, rng, effort, calm = list(faces), random.Random(0), _JOIN_EFFORT, 0.5 / (len(faces) + 1)
     while sum(cycles) > factors and effort > 0 and faces:
         rng.shuffle(faces)
-        effort -= len(faces)
+        effort -= 1
         for u, v, w, x in faces:
             one, other = colour[min(u, v), max(u, v)], colour[min(v, w), max(v, w)]
             if one == other or colour[min(w, x), max(w, x)] != one or colour[min(x, u), max(x, u)] != other:
                 continue
             touched = [factor for factor in (one, other) if factor >= 0]
             _switch(sides, colour, (u, v, w, x), one, other)
-            now = [_cycles(sides[factor]) for factor in touched]
-            effort -= count * len(touched)
+            now = [count_cycles(sides[factor]) for factor in touched]
+            effort -= len(touched)
             # Equal ones are accepted, and now and then a worse one, so that the search does not stand still.
-            if sum(now) <= sum(cycles[factor] for factor in touched) or rng.random() < 0.01:
+            if sum(now) <= sum(cycles[factor] for factor in touched) or rng.random() < calm:
                 for factor, number in zip(touched, now, strict=True):
                     cycles[factor] = number
             else:
@@ -454,41 +464,48 @@ def _faces(edges: list[tuple[int, int]], count: int) -> list[tuple[int, int, int
             for w in sorted(near[v] & near[x]) if w > u]  # fmt: skip
 
 
-def _switch(factors, colour, face: tuple[int, int, int, int], one: int, other: int) -> None:
+def _switch(
+    sides: np.ndarray, colour: dict[tuple[int, int], int], face: tuple[int, int, int, int], one: int, other: int
+) -> None:
     """Give edges uv, wx of factor `one` to `other`, and vw, xu of `other` to `one`."""
     u, v, w, x = face
-    for gone, taken, factor in ((((u, v), (w, x)), ((v, w), (x, u)), one), (((v, w), (x, u)), ((u, v), (w, x)), other)):
-        for a, b in taken:
-            colour[min(a, b), max(a, b)] = factor
-        if factor >= 0:
-            sides = factors[factor]
-            for a, b in gone:
-                sides[a].remove(b)
-                sides[b].remove(a)
-            for a, b in taken:
-                sides[a].append(b)
-                sides[b].append(a)
+    for a, b in ((u, v), (w, x)):
+        colour[min(a, b), max(a, b)] = other
+    for a, b in ((v, w), (x, u)):
+        colour[min(a, b), max(a, b)] = one
+    for here, in_one, in_other in ((u, v, x), (v, u, w), (w, x, v), (x, w, u)):
+        if one >= 0:
+            sides[one, here, 0 if sides[one, here, 0] == in_one else 1] = in_other
+        if other >= 0:
+            sides[other, here, 0 if sides[other, here, 0] == in_other else 1] = in_one
 
 
-def _cycles(sides: list[list[int]]) -> int:
-    """Return the number of cycles of a 2-factor."""
-    seen, number = [False] * len(sides), 0
-    for first in range(len(sides)):
-        if not seen[first]:
-            number += 1
-            here = first
-            while not seen[here]:
-                seen[here] = True
-                a, b = sides[here]
-                here = b if seen[a] else a
-    return number
+@cache
+def _cycle_counter():
+    """Return the compiled function that counts the cycles of a 2-factor, given as two neighbours for each place."""
+    import numba
+
+    @numba.njit(cache=True, nogil=True)
+    def cycles(sides):
+        seen = np.zeros(len(sides), np.bool_)
+        number = 0
+        for first in range(len(sides)):
+            if not seen[first]:
+                number += 1
+                here = first
+                while not seen[here]:
+                    seen[here] = True
+                    here = sides[here, 1] if seen[sides[here, 0]] else sides[here, 0]
+        return number
+
+    return cycles
 
 
-def _around(sides: list[list[int]]) -> np.ndarray:
+def _around(sides: np.ndarray) -> np.ndarray:
     """Return the places of a 2-factor of one cycle in its order."""
     order, previous = [0], -1
     while len(order) < len(sides):
-        a, b = sides[order[-1]]
+        a, b = sides[order[-1]].tolist()
         following = b if a == previous else a
         previous = order[-1]
         order.append(following)
@@ -502,7 +519,7 @@ def _with_reverses(orders: list[np.ndarray]) -> list[np.ndarray]:
 
 def _on_links(arcs: _Arcs, orders: list[np.ndarray]) -> list[Circuit]:
     """Return the rings with the links that they take: of parallel ones, that with the most units left."""
-    left = arcs.topology.bandwidth_gbps // arcs.unit
+    left = np.floor(arcs.topology.bandwidth_gbps / arcs.unit + 1e-9)
     links_of: dict[int, list[int]] = {}
     for link in np.flatnonzero(arcs.pair_of_link >= 0).tolist():
         links_of.setdefault(int(arcs.pair_of_link[link]), []).append(link)

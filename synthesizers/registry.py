@@ -58,8 +58,8 @@ def find(name: str) -> Synthesizer:
     """
     plugins = discover()
     if name not in plugins:
-        near = difflib.get_close_matches(name, plugins, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = difflib.get_close_matches(name.lower(), plugins, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
         raise OptionError(f"unknown synthesizer {name!r}{hint} There are: {', '.join(plugins)}")
     plugin = plugins[name]
     if plugin.synthesizer is None:
@@ -79,15 +79,16 @@ def _load(entry: EntryPoint) -> Plugin:
         if not (isinstance(loaded, type) and issubclass(loaded, Synthesizer)):
             raise TypeError(f"{entry.value} is not a subclass of synthesizers.base.Synthesizer")
         synthesizer = loaded()
-        if getattr(synthesizer, "name", None) != entry.name:
-            raise TypeError(f"its entry point is called {entry.name!r}, its class {getattr(synthesizer, 'name', None)!r}")
+        name = getattr(synthesizer, "name", None)
+        if name != entry.name:
+            raise TypeError(f"its entry point is called {entry.name!r}, its class {name!r}")
         if not isinstance(getattr(synthesizer, "reference", None), str):
             raise TypeError("it has no reference: say which paper it follows")
         if not (isinstance(synthesizer.Options, type) and issubclass(synthesizer.Options, OptionsBase)):
             raise TypeError("its Options is not a subclass of synthesizers.base.OptionsBase")
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001  a plugin may fail in any way, even with SystemExit
+    except BaseException as error:  # a plugin may fail in any way, even with SystemExit
         reason = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}").strip()
         return Plugin(entry.name, _source(entry), None, reason)
     return Plugin(entry.name, _source(entry), synthesizer)

@@ -12,16 +12,18 @@ References
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
+import msgspec
 import numpy as np
 
-from schedules import Collective, Schedule
+from schedules import Collective, Schedule, collective
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.hamiltonian import Circuit, disjoint_rings, routed_ring
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes
 from synthesizers.tuning import MAX_HOPS, Pieces, fastest, tuned
+from topologies import torus
 from topologies.exceptions import OptionError
 
 #: Kinds that go round rings, and for each: whether a chunk sets out from its owner (else from the rank after it).
@@ -46,15 +48,12 @@ class RingOptions(OptionsBase, frozen=True):
         How often each chunk is cut on each ring and direction. auto: by simulation.
     """
 
-    rings: int | Literal["auto"] = "auto"
+    rings: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = "auto"
     direction: Literal["auto", "one_way", "two_way"] = "auto"
     order: str | list[int] = ""
     pieces: Pieces = "auto"
 
     def __post_init__(self) -> None:
-        for name, value in (("rings", self.rings), ("pieces", self.pieces)):
-            if value != "auto" and value < 1:
-                raise OptionError(f"ring: {name}={value}; expected auto or a number of at least 1")
         if self.ranks and self.rings not in ("auto", 1):
             raise OptionError(f"ring: order gives one ring, but rings={self.rings}; leave one of the two out")
 
@@ -84,6 +83,11 @@ class Ring(Synthesizer):
         if kind not in _FROM_OWNER:
             return f"a ring passes data on to all ranks; {kind} is not among {', '.join(_FROM_OWNER)}"
         return None
+
+    def warm_up(self) -> None:
+        """Compile what a search among rings runs: the joining of cycles, and the simulator."""
+        network = torus((5, 5))
+        self.synthesize(Problem(network, collective("all_gather", 25), 2**20), RingOptions())
 
     def synthesize(self, problem: Problem, options: RingOptions) -> Schedule:
         """Return the ring schedule; with ``auto`` options the fastest of those tried, the plainest of equals.
@@ -164,7 +168,8 @@ def _num_hops(collective: Collective, rings: _Rings) -> int:
     for group in rings:
         ranks = len(group[0].order)
         shards = 1 if collective.kind in ("broadcast", "reduce") else ranks
-        hops += shards * collective.chunks * _hops_per_chunk(collective, ranks) * sum(len(r.links) for r in group) // ranks
+        rounds = shards * collective.chunks * _hops_per_chunk(collective, ranks)
+        hops += rounds * sum(len(ring.links) for ring in group) // ranks
     return hops
 
 

@@ -31,7 +31,7 @@ class Paths:
         routes the one of fewer links wins; infinite where there is none.
     """
 
-    def __init__(self, topology: Topology, sources: Sequence[int] | None = None, message_bytes: int = 2**20) -> None:
+    def __init__(self, topology: Topology, sources: Sequence[int] | np.ndarray | None = None, message_bytes: int = 2**20) -> None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
 
@@ -86,8 +86,8 @@ class Paths:
         topology = self.topology
         unknown = (source < 0) | (source >= len(self._row)) | (self._row[np.clip(source, 0, len(self._row) - 1)] < 0)
         if unknown.any():
-            node = int(source[np.argmax(unknown)])
-            raise TopologyError(f"topology {topology.name}: no routes were computed from node {node}")
+            stranger = source[np.argmax(unknown)]
+            raise TopologyError(f"topology {topology.name}: no routes were computed from node {stranger}")
         keys = topology.src[self._best].astype(np.int64) * topology.num_nodes + topology.dst[self._best]  # ascending
         node, active = target.copy(), np.flatnonzero(source != target)
         backwards: list[tuple[np.ndarray, np.ndarray]] = []  # the links of all unfinished routes, last link first
@@ -102,10 +102,10 @@ class Paths:
             node[active] = previous
             active = active[previous != source[active]]
         start = np.zeros(len(source) + 1, np.int64)
-        for active, _ in backwards:
-            start[active + 1] += 1
+        for routes, _ in backwards:
+            start[routes + 1] += 1
         np.cumsum(start, out=start)
         joined = np.empty(start[-1], np.int32)
-        for place, (active, links) in enumerate(backwards, start=1):
-            joined[start[active + 1] - place] = links
+        for place, (routes, taken) in enumerate(backwards, start=1):
+            joined[start[routes + 1] - place] = taken
         return start, joined

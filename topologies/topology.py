@@ -197,7 +197,7 @@ class Topology:
         """
         gone_links, gone_nodes = sorted(set(links)), sorted(set(nodes))
         for what, gone, count in (("link", gone_links, self.num_links), ("node", gone_nodes, self.num_nodes)):
-            if gone and not (0 <= gone[0] and gone[-1] < count):
+            if gone and not (gone[0] >= 0 and gone[-1] < count):
                 raise TopologyError(f"topology {self.name} has no {what} {gone[-1] if gone[-1] >= count else gone[0]}")
         keep_link = np.ones(self.num_links, bool)
         keep_link[gone_links] = False

@@ -89,7 +89,9 @@ def _wired_ports(into: list[_Wire], out: list[_Wire], degree: int) -> list[tuple
         own, next_ = bisect_left(out_nodes, node), bisect_right(out_nodes, node)
         others = len(out) - (next_ - own)
         # Parallel cables between the same two nodes: each port in starts at another of them.
-        for wire in range(twins[node], twins[node] + min(degree, others)):
-            pairs.append((a, out_order[(next_ + wire % others) % len(out)]))
+        pairs += [
+            (a, out_order[(next_ + wire % others) % len(out)])
+            for wire in range(twins[node], twins[node] + min(degree, others))
+        ]
         twins[node] += 1
     return pairs

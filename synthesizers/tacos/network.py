@@ -55,7 +55,7 @@ class Network:
     @cached_property
     def duration(self) -> np.ndarray:
         """(L,) int64: picoseconds that a chunk takes on each link."""
-        return self.topology.latency_ps + wire_ps(np.int64(self.chunk_bytes), self.topology.bytes_per_s)
+        return self.topology.latency_ps + wire_ps(np.array(self.chunk_bytes), self.topology.bytes_per_s)
 
     @cached_property
     def transfers(self) -> int:

@@ -7,6 +7,7 @@ and the best is kept; a trial that reaches the ingress bound ends the search, fo
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -43,7 +44,8 @@ def trials_for(network: Network, count: int, seed: int, rule: str = "auto", pape
         recipe = ((rule, not network.even),)
     if rule == "auto" and not paper and network.transfers * len(network.holders) // 2 > _MAX_LOOKS:
         recipe = (("oldest", not network.even),)  # the only rule whose cost does not grow with the chunks
-    trials, looks = [], 0.0
+    trials: list[Trial] = []
+    looks = 0.0
     for index in range(count):
         name, skip = recipe[index % len(recipe)]
         looks += network.transfers * (4 if name == "oldest" else max(4, len(network.holders) / 2))
@@ -60,34 +62,20 @@ def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Match
     outcome is that of running them one by one.
     """
     bound = network.ingress_bound_ps
-    found: tuple[Matching | None, Trial | None] = (None, None)
-    best_time = MAX_PS
-    if threads <= 1 or len(trials) == 1:
-        for trial in trials:
-            # Equal times lose to an earlier trial, so anything not faster may give up.
-            matching = network.run(trial, best_time)
-            if matching is not None and matching.time_ps < best_time:
-                found, best_time = (matching, trial), matching.time_ps
-            if best_time <= bound:
+    # The first trial goes alone: it is the most promising, and where it reaches the bound the others would be wasted.
+    found: tuple[Matching | None, Trial | None] = (network.run(trials[0]), trials[0])
+    best_time = MAX_PS if found[0] is None else found[0].time_ps
+    queue = iter(trials[1:])
+    with ThreadPoolExecutor(max(threads, 1)) as pool:
+        running: deque[tuple[Trial, Future[Matching | None]]] = deque()
+        while True:
+            while len(running) < max(threads, 1) and best_time > bound and (trial := next(queue, None)) is not None:
+                # Equal times lose to an earlier trial, so anything slower than the best may give up.
+                running.append((trial, pool.submit(network.run, trial, best_time)))
+            if not running:
                 break
-        return found
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: list[tuple[Trial, Future[Matching | None]]] = []
-        queue = iter(trials)
-        exhausted = False
-        while waiting or not exhausted:
-            while len(waiting) < threads and not exhausted and best_time > bound:
-                trial = next(queue, None)
-                if trial is None:
-                    exhausted = True
-                else:
-                    waiting.append((trial, pool.submit(network.run, trial, best_time)))
-            if best_time <= bound:
-                exhausted = True
-            if not waiting:
-                break
-            trial, future = waiting.pop(0)
+            trial, future = running.popleft()
             matching = future.result()
             if matching is not None and matching.time_ps < best_time:
                 found, best_time = (matching, trial), matching.time_ps
-    return found
+    return found if found[0] is not None else (None, None)

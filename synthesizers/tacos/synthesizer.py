@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from schedules import Collective, Schedule
 from schedules import collective as collective_named
 from simulator.relisting import relist
-from synthesizers.base import OptionsBase, Synthesizer
+from synthesizers.base import OptionsBase, Synthesizer, parse_options
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes
 from synthesizers.tacos.network import RULES, Network
@@ -83,10 +83,12 @@ class Tacos(Synthesizer):
                 try:
                     require_connected(unwound.subset(group))
                 except TopologyError:
-                    return f"the group {_shown(group)} is not connected without NPUs outside it, and TACOS has no relays"
+                    return (
+                        f"the group {_shown(group)} is not connected without NPUs outside it, and TACOS has no relays"
+                    )
         return None
 
-    def synthesize(self, problem: Problem, options: TacosOptions) -> Schedule:
+    def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return the best schedule of the trials, on the problem's own links."""
         pieces: Pieces = options.pieces
         return tuned(problem, lambda count: self._of_pieces(problem, options, count), pieces)
@@ -97,7 +99,7 @@ class Tacos(Synthesizer):
             topology = mesh([2, 2], bandwidths)
             problem = Problem(topology, collective_named("all_reduce", 4), 2**20)
             for rule in RULES:
-                self.synthesize(problem, TacosOptions(rule=rule, trials=1))
+                self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
 
     def _of_pieces(self, problem: Problem, options: TacosOptions, pieces: int) -> Schedule:
         """Return the schedule with each chunk cut into `pieces`."""
@@ -115,8 +117,8 @@ class Tacos(Synthesizer):
             np.cumsum([len(route) for route in routes], out=start[1:])
             joined = np.array([link for route in routes for link in route], np.int64)
             candidates += [
-                on_routes(topology, collective, planned.chunk, planned.link, start, joined, reduce=planned.reduce,
-                          order=order, notes={**planned.notes, "degree": degree})
+                on_routes(topology, planned.collective, planned.chunk, planned.link, start, joined,
+                          reduce=planned.reduce, order=order, notes={**planned.notes, "degree": degree})
                 for order in ("program", "fifo")
             ]  # fmt: skip
         return fastest(problem, candidates)
@@ -143,9 +145,7 @@ class Tacos(Synthesizer):
         overlapped = relist(joined, problem.size, problem.model).replaced(notes=ordered.notes)
         return fastest(problem, [ordered, overlapped])
 
-    def _spread(
-        self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology
-    ) -> Schedule:
+    def _spread(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
         """Return the best matching for each group of an AllGather or Broadcast, put together."""
         chunk_bytes = int(collective.chunk_bytes(problem.size).max(initial=0))
         chunks, links, rules, latest_ps, first = [], [], [], 0, 0

@@ -58,6 +58,7 @@ def stepped(network, seed, max_steps):
 
 
 class TestMixed:
+    @thorough
     @given(st.integers(0, 2**62), st.integers(0, 2**31), st.integers(0, 2**31))
     def test_twins(self, seed, a, b):
         """Both kernels and the twin hash alike."""

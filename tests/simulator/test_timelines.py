@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schedules import Schedule, collective, custom
 from simulator.link_model import LinkModel
 from simulator.simulate import simulate_ps
-from simulator.timeline import timeline
+from simulator.timelines import timeline
 from topologies import OptionError, ScheduleError, Topology, mesh, ring
 
 KB = 1000  # over 1 GB/s: one microsecond

@@ -1,0 +1,52 @@
+"""Files that commands take: schedules of collbench and lists of transfers, told apart by their content."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.program import Failure
+from experiments.cli.values import TopologyType
+
+if TYPE_CHECKING:
+    from topologies import Topology
+
+file_argument = click.argument("file", type=click.Path())
+same_topology_option = click.option(
+    "-t", "--topology", type=TopologyType(), help="The network that the file must be for; another one is an error."
+)
+
+
+def read(file: str) -> Any:
+    """Return the schedule or the transfers of a file, told apart by its content."""
+    from schedules import is_schedule_file, load_schedule
+
+    if is_schedule_file(file):
+        return load_schedule(file)
+    try:
+        with open(file, "rb") as opened:
+            start = opened.read(200).lstrip()
+    except OSError as error:
+        raise Failure(f"cannot read {file}: {error.strerror or error}") from error
+    if not start.startswith(b"{"):
+        found = f"one that starts with {bytes(start[:12])!r}" if start else "an empty file"
+        raise Failure(f"{file}: expected a schedule of collbench or a JSON list of transfers, found {found}")
+    from simulator import load_transfers
+
+    return load_transfers(file)
+
+
+def is_schedule(content: object) -> bool:
+    """Return whether what was read is a schedule, not a list of transfers."""
+    from schedules import Schedule
+
+    return isinstance(content, Schedule)
+
+
+def require_same(file: str, found: Topology, asked: Topology | None) -> None:
+    """Refuse a file for another network than the one asked for."""
+    if asked is None or asked == found:
+        return
+    shown = [f"{each.name} ({each.num_npus} NPUs, {each.num_links} links)" for each in (found, asked)]
+    raise Failure(f"{file} is for the network {shown[0]}, --topology is another one: {shown[1]}; leave --topology out")

@@ -1,0 +1,154 @@
+"""``collbench synthesize``: one synthesizer on one problem; its schedule verified, scored and written to a file."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.output import (
+    number,
+    print_facts,
+    print_json,
+    progress,
+    remark,
+    require_writable,
+    reserved_stdout,
+    share,
+)
+from experiments.cli.parameters import (
+    build_collective,
+    collective_option,
+    collective_options,
+    json_option,
+    model_options,
+    parse_assignments,
+    run_options,
+    size_option,
+    topology_option,
+)
+from experiments.cli.program import Failure
+from experiments.cli.values import SynthesizerType
+
+if TYPE_CHECKING:
+    from experiments.record import Record
+    from schedules import Schedule
+    from synthesizers import Synthesizer
+    from topologies import Topology
+
+#: Endings of files that a schedule can be written to.
+_SUFFIXES = (".parquet", ".json")
+
+
+@click.command()
+@topology_option
+@collective_option
+@size_option
+@click.option("-m", "--synthesizer", type=SynthesizerType(), required=True, help="See collbench list synthesizers.")
+@click.option("-o", "--option", "assignments", multiple=True, metavar="KEY=VALUE", help="Option of the synthesizer.")
+@collective_options
+@run_options
+@model_options
+@click.option("--out", type=click.Path(), help=f"File for the schedule, {' or '.join(_SUFFIXES)}.")
+@json_option
+def synthesize(
+    topology: Topology,
+    kind: str,
+    size: int,
+    synthesizer: Synthesizer,
+    assignments: tuple[str, ...],
+    seed: int,
+    time_limit_s: float | None,
+    latency: str,
+    switching: str,
+    out: str | None,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Make a schedule, verify it, and score it beside the bound.
+
+    Options of the synthesizer have their own defaults here; compare tunes them (see its help).
+    """
+    from experiments.evaluate import evaluate
+    from simulator import LinkModel
+    from synthesizers import Problem, parse_options
+    from topologies import OptionError
+
+    collective = build_collective(topology, kind, **asked)
+    options = parse_assignments(assignments)
+    try:
+        parse_options(synthesizer, options)
+    except OptionError as error:
+        raise click.UsageError(str(error)) from error
+    if out is not None:
+        if Path(out).suffix.lower() not in _SUFFIXES:
+            raise click.BadParameter(
+                f"cannot write {out!r}: expected a name that ends in {' or '.join(_SUFFIXES)}", param_hint="'--out'"
+            )
+        require_writable(out)
+    problem = Problem(topology, collective, size, LinkModel(latency, switching), seed, time_limit_s)
+    with progress(f"{synthesizer.name}: {kind} on {topology.name}"), reserved_stdout():
+        record, schedule = evaluate(problem, synthesizer, options)
+    if schedule is None:
+        if as_json:
+            print_json(_content(record))
+        raise Failure(f"{synthesizer.name} on {topology.name}, {kind}: {record.status}: {record.reason}")
+    if record.reason:
+        remark(f"{synthesizer.name}: {record.reason}")
+    if out is not None:
+        _save(record, schedule, out)
+    if as_json:
+        print_json(_content(record) | ({"out": out} if out is not None else {}))
+        return
+    _print(record, out)
+
+
+def _content(record: Record) -> dict[str, Any]:
+    """Return a record as plain values."""
+    import msgspec
+
+    content: dict[str, Any] = msgspec.to_builtins(record)
+    return content
+
+
+def _save(record: Record, schedule: Schedule, out: str) -> None:
+    """Write the schedule with what it was made for, so that it can be simulated again without being told."""
+    from schedules import save_schedule
+
+    made_for = {
+        "size": record.size,
+        "latency": record.latency,
+        "switching": record.switching,
+        "synthesizer": record.synthesizer,
+        "version": record.version,
+        "options": record.options,
+        "seed": record.seed,
+    }
+    # A shallow copy, because `replaced` would copy the columns, of which there may be gigabytes.
+    noted = copy.copy(schedule)
+    object.__setattr__(noted, "notes", {**schedule.notes, **made_for})
+    save_schedule(noted, out)
+
+
+def _print(record: Record, out: str | None) -> None:
+    """Print a record for a reader."""
+    from topologies import format_bytes
+
+    click.echo(f"{record.synthesizer}: {record.collective} {format_bytes(record.size)} on {record.topology}")
+    facts = [
+        ("time", f"{number(record.time_us)} us ({record.latency}, {record.switching})"),
+        ("bound", f"{number(record.bound_us)} us, set by {record.bound_by}"),
+        ("efficiency", share(record.efficiency)),
+        ("algbw", f"{number(record.algbw_gbps)} GB/s"),
+        ("busbw", f"{number(record.busbw_gbps)} GB/s"),
+        ("planned", f"{number(record.planned_us)} us"),
+        ("transfers", f"{record.transfers:,}"),
+        ("link use", f"{share(record.mean_utilisation)} mean, {share(record.max_utilisation)} most"),
+        ("synthesis", f"{number(record.synthesis_s)} s"),
+        ("verified", "yes"),
+    ]
+    if out is not None:
+        facts.append(("written to", out))
+    print_facts(facts)
