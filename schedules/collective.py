@@ -454,9 +454,7 @@ def collective(
         raise CollectiveError("a custom collective has no name to build it by; give its conditions to custom()")
     if groups is None:
         groups = () if kind == "send_recv" else (range(num_npus),)
-    given = tuple(tuple(int(npu) for npu in group) for group in groups)
-    return Collective(kind, num_npus, given, chunks, root, shards,
-                      tuple((int(a), int(b)) for a, b in pairs))  # fmt: skip
+    return Collective(kind, num_npus, tuple(groups), chunks, root, shards, tuple(pairs))  # type: ignore[arg-type]
 
 
 def custom(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from schedules.collective import Collective, custom
@@ -63,7 +65,7 @@ def then(first: Schedule, following: Schedule, chunk_map: np.ndarray | None = No
         columns["reduce"] = np.concatenate([adds, _still_adds(following)])
     if first.step is not None or following.step is not None:
         before, after = (np.arange(part.num_hops) if part.step is None else part.step for part in (first, following))
-        shift = int(before.max(initial=-1)) + 1 - int(after.min(initial=0))
+        shift = int(before[-1]) + 1 - int(after[0]) if len(before) and len(after) else 0
         columns["step"] = np.concatenate([before, after.astype(np.int64) + shift])
     for name in ("flow", "message"):
         before, after = getattr(first, name), getattr(following, name)
@@ -123,10 +125,21 @@ def _joined(first: Collective, following: Collective, mapping: np.ndarray, ident
         after.setdefault(chunk, set()).update(following.set_of(following.final[index]).tolist())
     initial = [first.set_of(index) for index in first.initial]
     final = [after.get(chunk, first.set_of(index)) for chunk, index in enumerate(first.final)]
-    # Relative sizes of the chunks; a custom collective keeps its own.
-    weights = first.weights if first.kind == "custom" else first.chunk_bytes(2**40)
     return custom(first.num_npus, initial, final, reduces=first.reduces or following.reduces,
-                  weights=None if weights is None else weights.tolist())  # fmt: skip
+                  weights=_proportions(first).tolist())  # fmt: skip
+
+
+def _proportions(collective: Collective) -> np.ndarray:
+    """Return the sizes of the chunks as whole numbers, exact unless these are huge."""
+    if collective.kind == "custom":
+        return np.ones(collective.num_chunks, np.int64) if collective.weights is None else collective.weights
+    shards = {collective.shard_count(part) for part in range(collective.num_parts)}
+    totals = np.full(1, collective.chunks)
+    if collective.weights is not None:
+        totals = np.unique(collective.weights.reshape(-1, collective.chunks).sum(axis=1))
+    # All buffers, shards and chunks of this size divide without a remainder.
+    size = math.lcm(*shards) * math.lcm(*totals.tolist())
+    return np.maximum(collective.chunk_bytes(min(size, 2**40)), 1)
 
 
 def _weights(collective: Collective) -> np.ndarray:

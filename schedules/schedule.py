@@ -7,6 +7,7 @@ exist only in schedules that need them; see `Schedule`.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -100,7 +101,7 @@ class Schedule:
                 self._set(name, _identifiers(getattr(self, name), name, sparse=name != "step"))
         if self.reduce is not None:
             flags = np.array(self.reduce).reshape(-1)  # a copy, as of the other columns
-            if flags.dtype != np.bool_:
+            if flags.size and flags.dtype != np.bool_:
                 raise ScheduleError(f"schedule column reduce: expected booleans, found {flags.dtype}")
             self._set("reduce", flags if flags.any() else None)
         if self.step is not None:
@@ -196,6 +197,12 @@ class Schedule:
             for name in ("chunk", "link", "reduce", "flow", "step", "message")
         }
         return self.replaced(**(columns | changes))
+
+    def with_notes(self, **notes: Any) -> Schedule:
+        """Return the same schedule with some notes added or changed; the columns are shared."""
+        clone = copy.copy(self)
+        object.__setattr__(clone, "notes", {**self.notes, **notes})
+        return clone
 
     def replaced(self, **changes: Any) -> Schedule:
         """Return a copy with some fields changed."""

@@ -189,7 +189,7 @@ def _machine(name: str, kind: str, entry: _Machine, boxes: str | None, has_value
 
 def _from_file(name: str, kind: str) -> Topology:
     """Read the file that `name` names, or say that it is neither a file nor a short name."""
-    examples = ", ".join(example for example, _ in KINDS.values())
+    examples = "mesh:8x8, torus:4x4x4 or dgx1 (collbench list topologies shows all kinds)"
     try:
         is_file, is_folder = Path(name).is_file(), Path(name).is_dir()
     except (OSError, ValueError):  # longer than a path can be, or with a NUL

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from topologies import Topology
 
 _HEADERS = ("synthesizer", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "effi-\nciency", "bound\nus", "trans-\nfers",
-            "syn-\nthesis s", "veri-\nfied")  # fmt: skip
+            "synth.\ns", "veri-\nfied")  # fmt: skip
 
 
 @click.command()

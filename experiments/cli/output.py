@@ -47,9 +47,11 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: st
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False,
+                  padding=(0, 1, 0, 0))  # fmt: skip
     for index, header in enumerate(headers):
-        table.add_column(header, justify="right" if str(index) in right else "left", overflow="fold")
+        number_column = str(index) in right
+        table.add_column(header, justify="right" if number_column else "left", no_wrap=number_column, overflow="fold")
     for row in rows:
         table.add_row(*row)
     console().print(table)

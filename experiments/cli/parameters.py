@@ -55,7 +55,7 @@ model_options = options(
                  help="How routes of several links pass switches."),
 )  # fmt: skip
 run_options = options(
-    click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of all randomness."),
+    click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of all randomness."),
     click.option("--time-limit", "time_limit_s", type=SecondsType(), help="Budget of each solver, in seconds."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")

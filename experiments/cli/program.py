@@ -73,6 +73,9 @@ class Program(Commands):
 
     def _status(self, args: Sequence[str] | None, complete_var: str | None, extra: dict[str, Any]) -> int:
         """Return the exit status of a run; what went wrong has been said."""
+        # A stream that was closed (``>&-``) is None; what would have gone there is wanted by nobody.
+        sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  until the end
+        sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  until the end
         try:
             status = super().main(args, "collbench", complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -86,6 +89,8 @@ class Program(Commands):
         except MemoryError:
             return _say("collbench: out of memory; give a smaller problem", 1)
         except OSError as error:
+            if _wants_traceback():
+                raise
             where = f" {error.filename}" if error.filename else ""
             return _say(f"collbench: the system refused{where}: {error.strerror or error}", 1)
         except Exception as error:

@@ -79,6 +79,8 @@ def _schedule_result(
     model = LinkModel(
         latency or notes.get("latency") or LATENCIES[0], switching or notes.get("switching") or SWITCHINGS[0]
     )
+    # A plan is of one size and link model: beside another it would mislead.
+    planned_for = notes.get("size"), notes.get("latency")
     try:
         prove(schedule)
     except VerificationError as error:
@@ -99,7 +101,7 @@ def _schedule_result(
         "synthesizer": notes.get("synthesizer", ""),
         "verified": True,
         "time_us": time_us,
-        "planned_us": notes.get("planned_us"),
+        "planned_us": notes.get("planned_us") if planned_for == (size, model.latency) else None,
         "bound_us": limit.time_us,
         "bound_by": limit.binding,
         "efficiency": limit.time_us / time_us if time_us > 0 else 1.0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,10 +125,7 @@ def _save(record: Record, schedule: Schedule, out: str) -> None:
         "options": record.options,
         "seed": record.seed,
     }
-    # A shallow copy, because `replaced` would copy the columns, of which there may be gigabytes.
-    noted = copy.copy(schedule)
-    object.__setattr__(noted, "notes", {**schedule.notes, **made_for})
-    save_schedule(noted, out)
+    save_schedule(schedule.with_notes(**made_for), out)
 
 
 def _print(record: Record, out: str | None) -> None:
@@ -143,12 +139,13 @@ def _print(record: Record, out: str | None) -> None:
         ("efficiency", share(record.efficiency)),
         ("algbw", f"{number(record.algbw_gbps)} GB/s"),
         ("busbw", f"{number(record.busbw_gbps)} GB/s"),
-        ("planned", f"{number(record.planned_us)} us"),
         ("transfers", f"{record.transfers:,}"),
         ("link use", f"{share(record.mean_utilisation)} mean, {share(record.max_utilisation)} most"),
         ("synthesis", f"{number(record.synthesis_s)} s"),
         ("verified", "yes"),
     ]
+    if record.planned_us is not None:
+        facts.insert(1, ("planned", f"{number(record.planned_us)} us by the synthesizer itself"))
     if out is not None:
         facts.append(("written to", out))
     print_facts(facts)

@@ -43,7 +43,7 @@ def show(network: Topology, as_json: bool) -> None:
     diameter = summary["diameter"]
     print_facts(
         [
-            ("topology", summary["name"]),
+            ("topology", summary["topology"]),
             ("NPUs", str(summary["num_npus"])),
             ("switches", str(summary["num_switches"])),
             ("links", f"{summary['num_links']} (a cable is two)"),
@@ -82,7 +82,7 @@ def summarise(network: Topology) -> dict[str, Any]:
             warnings.append("a large network: its diameter was not worked out")
     per_npu = np.minimum(into, out)
     return {
-        "name": network.name,
+        "topology": network.name,
         "num_npus": npus,
         "num_switches": network.num_switches,
         "num_links": network.num_links,

@@ -16,7 +16,6 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from schedules import collective as collective_named
-from simulator.relisting import relist
 from synthesizers.base import OptionsBase, Synthesizer, parse_options
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes
@@ -116,9 +115,12 @@ class Tacos(Synthesizer):
             start = np.zeros(len(routes) + 1, np.int64)
             np.cumsum([len(route) for route in routes], out=start[1:])
             joined = np.array([link for route in routes for link in route], np.int64)
+            notes = {**planned.notes, "degree": degree}
+            if degree > 1:  # wires that share a port pay its latency one by one, which the plan knows nothing of
+                del notes["planned_us"]
             candidates += [
                 on_routes(topology, planned.collective, planned.chunk, planned.link, start, joined,
-                          reduce=planned.reduce, order=order, notes={**planned.notes, "degree": degree})
+                          reduce=planned.reduce, order=order, notes=notes)
                 for order in ("program", "fifo")
             ]  # fmt: skip
         return fastest(problem, candidates)
@@ -132,7 +134,7 @@ class Tacos(Synthesizer):
             return self._spread(problem, options, collective, topology)
         if kind in _BACKWARD:
             mirrored = self._spread(problem, options, collective.reversed(), topology.reversed())
-            return mirrored.reverse().replaced(notes=mirrored.notes)
+            return mirrored.reverse().with_notes(**mirrored.notes)
         gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
         gathered = self._spread(problem, options, gathering, topology)
         mirrored = self._spread(problem, options, gathering, topology.reversed())
@@ -142,7 +144,9 @@ class Tacos(Synthesizer):
         ordered = joined.replaced(order="program", notes={**gathered.notes, "planned_us": planned_us})
         if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
             return ordered
-        overlapped = relist(joined, problem.size, problem.model).replaced(notes=ordered.notes)
+        from simulator import relist  # needs numba from its first line
+
+        overlapped = relist(joined, problem.size, problem.model).with_notes(**ordered.notes)
         return fastest(problem, [ordered, overlapped])
 
     def _spread(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:

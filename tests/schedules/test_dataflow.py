@@ -54,7 +54,7 @@ class TestAnalyse:
         """Hops of one step read the state before it, and follow each other in list order."""
         flow = generator.doubling(4).dataflow
         assert flow.reads.tolist() == [-1, -1, -1, -1, 1, 0, 3, 2]
-        assert flow.follows.tolist() == [-1, -1, -1, -1, 1, 0, 3, 2]
+        assert flow.follows.tolist() == [-1, -1, -1, -1, 3, 2, 1, 0]
 
     def test_flow(self):
         """An inner arrival is nobody's version, and only the first hop of a route reads."""

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedules import KINDS, Schedule, collective
+from schedules import KINDS, Schedule, collective, custom
 from simulator import LATENCIES, SWITCHINGS, LinkModel
 from synthesizers import OptionsBase, Problem, Synthesizer, available, discover
 from synthesizers.conformance import Case, ConformanceError, cases, check, check_description
@@ -49,20 +49,45 @@ def networks(draw, max_npus=24):
 
 @st.composite
 def problems(draw):
-    """Draw a problem of any common collective on a random network."""
+    """Draw a problem of any collective on a random network."""
     topology = draw(networks())
-    kind = draw(st.sampled_from(COMMON_KINDS))
-    groups = None
-    if draw(st.booleans()):
-        npus = draw(st.permutations(range(topology.num_npus)))
-        cut = sorted(draw(st.lists(st.integers(1, topology.num_npus), min_size=1, max_size=2, unique=True)))
-        groups = [part for part in (npus[: cut[0]], npus[cut[0] : cut[-1]]) if part]
-    root = draw(st.integers(0, min(map(len, groups or [range(topology.num_npus)])) - 1))
-    rooted = kind in ("broadcast", "reduce", "gather", "scatter")
-    work = collective(kind, topology.num_npus, groups=groups, chunks=draw(st.integers(1, 3)), root=root * rooted)
+    work = draw(st.sampled_from([grouped, grouped, grouped, paired, conditioned]))
+    work = draw(work(topology.num_npus))
     model = LinkModel(draw(st.sampled_from(LATENCIES)), draw(st.sampled_from(SWITCHINGS)))
     size = draw(st.sampled_from([0, 1, 1000, 10**6, 2**27 + 1]))
     return Problem(topology, work, size, model, draw(st.integers(0, 3)))
+
+
+@st.composite
+def grouped(draw, npus):
+    """Draw a common collective over all NPUs, or over one or two groups of them."""
+    kind = draw(st.sampled_from(COMMON_KINDS))
+    groups = None
+    if draw(st.booleans()):
+        order = draw(st.permutations(range(npus)))
+        cut = sorted(draw(st.lists(st.integers(1, npus), min_size=1, max_size=2, unique=True)))
+        groups = [part for part in (order[: cut[0]], order[cut[0] : cut[-1]]) if part]
+    smallest = min(map(len, groups or [range(npus)]))
+    root = draw(st.integers(0, smallest - 1)) if kind in ("broadcast", "reduce", "gather", "scatter") else 0
+    return collective(kind, npus, groups=groups, chunks=draw(st.integers(1, 3)), root=root)
+
+
+@st.composite
+def paired(draw, npus):
+    """Draw a list of sends, some perhaps from an NPU to itself or twice."""
+    npu = st.integers(0, npus - 1)
+    pairs = draw(st.lists(st.tuples(npu, npu), max_size=12))
+    return collective("send_recv", npus, pairs=pairs, chunks=draw(st.integers(1, 2)))
+
+
+@st.composite
+def conditioned(draw, npus):
+    """Draw a custom collective of a few chunks, with or without reduction."""
+    some = st.sets(st.integers(0, npus - 1), min_size=1, max_size=4)
+    chunks = draw(st.lists(st.tuples(some, some), max_size=6))
+    weights = draw(st.lists(st.integers(1, 5), min_size=len(chunks), max_size=len(chunks)))
+    initial, final = [before for before, _ in chunks], [after for _, after in chunks]
+    return custom(npus, initial, final, reduces=draw(st.booleans()), weights=weights or None)
 
 
 class TestCases:

@@ -236,7 +236,7 @@ class TestFind:
 
     def test_nothing_near(self):
         """A name like no other gets the list alone."""
-        with pytest.raises(OptionError, match="unknown synthesizer 'xyzzy'. There are") as caught:
+        with pytest.raises(OptionError, match=r"unknown synthesizer 'xyzzy'\. There are") as caught:
             find("xyzzy")
         assert "did you mean" not in str(caught.value)
 

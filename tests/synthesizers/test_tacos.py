@@ -8,6 +8,8 @@ the simulated time of that very order to the planned one.
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from schedules import collective, verify
 from simulator import LATENCIES, SWITCHINGS, LinkModel, simulate_us
@@ -191,6 +193,28 @@ class TestCollectives:
         problem = on("mesh:3x4@50x75GB/s,0.5us")
         problem = Problem(problem.topology, problem.collective, problem.size, LinkModel(latency, switching))
         timed(problem, solved(problem))
+
+
+@st.composite
+def uneven_problems(draw):
+    """Draw a problem on a strongly connected network of up to 10 NPUs with very uneven links and no switch."""
+    npus = draw(st.integers(2, 10))
+    order, npu = draw(st.permutations(range(npus))), st.integers(0, npus - 1)
+    ends = list(zip(order, order[1:] + order[:1], strict=True))
+    ends += [pair for pair in draw(st.lists(st.tuples(npu, npu), max_size=3 * npus)) if pair[0] != pair[1]]
+    latency, rate = st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from([0.3, 7.0, 50.0, 300.0])
+    topology = Topology.from_links(npus, [(a, b, draw(latency), draw(rate)) for a, b in ends])
+    work = collective(draw(st.sampled_from(KINDS)), npus, chunks=draw(st.integers(1, 4)))
+    model = LinkModel(draw(st.sampled_from(LATENCIES)), draw(st.sampled_from(SWITCHINGS)))
+    return Problem(topology, work, draw(st.sampled_from([0, 1, 10**4, 10**8])), model, draw(st.integers(0, 9)))
+
+
+class TestPlannedTime:
+    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(uneven_problems(), st.sampled_from(["default", "paper"]), st.sampled_from([1, "auto"]))
+    def test_is_kept(self, problem, variant, pieces):
+        """On random uneven networks no schedule is slower than planned or faster than can be."""
+        timed(problem, solved(problem, variant=variant, pieces=pieces, trials=4))
 
 
 class TestEdges:
