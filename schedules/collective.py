@@ -14,32 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from schedules.chunk_columns import Columns, columns_of, split_by_weight, split_evenly
+from schedules.kinds import KINDS, PLACES, REDUCING, REVERSED, ROOTED, SHARDED
 from topologies.exceptions import CollectiveError
-
-#: Kinds in the order in which they are listed, each with one line for a user.
-KINDS = {
-    "all_gather": "every rank ends with the shards of all",
-    "reduce_scatter": "rank r ends with the sum of everyone's shard r",
-    "all_reduce": "every rank ends with the sum of all buffers",
-    "all_to_all": "rank r sends its shard d to rank d",
-    "broadcast": "every rank ends with the root's buffer",
-    "reduce": "the root ends with the sum of all buffers",
-    "gather": "the root ends with the shards of all",
-    "scatter": "rank r ends with the root's shard r",
-    "send_recv": "a list of (source, destination) pairs, one buffer each",
-    "custom": "given by pre- and postconditions",
-}
-
-#: The collective that undoes each kind on the reversed network.
-REVERSED = {
-    "all_gather": "reduce_scatter", "reduce_scatter": "all_gather", "broadcast": "reduce", "reduce": "broadcast",
-    "scatter": "gather", "gather": "scatter", "all_to_all": "all_to_all", "send_recv": "send_recv",
-}  # fmt: skip
-
-_ROOTED = ("broadcast", "reduce", "gather", "scatter")
-_SHARDED = ("all_reduce", "broadcast", "reduce")
-_PLACES = {"send_recv": "pairs", "custom": "conditions"}
-_REDUCING = ("reduce_scatter", "all_reduce", "reduce")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +69,7 @@ class Collective:
             raise CollectiveError(f"{self.kind}: expected 0 (as usual) or more shards, found {self.shards}")
         if self.kind in ("send_recv", "custom"):
             if self.groups:
-                raise CollectiveError(f"{self.kind}: takes no groups; its {_PLACES[self.kind]} say who takes part")
+                raise CollectiveError(f"{self.kind}: takes no groups; its {PLACES[self.kind]} say who takes part")
         elif not self.groups:
             raise CollectiveError(
                 f"{self.kind}: no group is given; name at least one, or leave groups out for all NPUs"
@@ -112,7 +89,7 @@ class Collective:
                 seen.add(npu)
             if not group:
                 raise CollectiveError(f"{self.kind}: a group is empty; name at least one NPU")
-            if self.kind in _ROOTED and not 0 <= self.root < len(group):
+            if self.kind in ROOTED and not 0 <= self.root < len(group):
                 raise CollectiveError(f"{self.kind}: root {self.root} is out of range for a group of {len(group)}")
         for pair in self.pairs:
             if len(pair) != 2 or not all(0 <= npu < self.num_npus for npu in pair):
@@ -134,10 +111,10 @@ class Collective:
 
     def _forget_what_says_nothing(self) -> None:
         """Drop a root and shards that mean nothing or the usual: they must not tell equal collectives apart."""
-        if self.kind not in _ROOTED:
+        if self.kind not in ROOTED:
             object.__setattr__(self, "root", 0)
         usual = {len(group) for group in self.groups} if self.kind == "all_reduce" else {1}
-        if self.kind not in _SHARDED or usual == {self.shards}:
+        if self.kind not in SHARDED or usual == {self.shards}:
             object.__setattr__(self, "shards", 0)
 
     def __reduce__(self) -> tuple[type[Collective], tuple]:
@@ -165,7 +142,7 @@ class Collective:
     @property
     def reduces(self) -> bool:
         """Whether contributions are added up."""
-        return bool(self.conditions[2]) if self.kind == "custom" else self.kind in _REDUCING
+        return bool(self.conditions[2]) if self.kind == "custom" else self.kind in REDUCING
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -195,7 +172,7 @@ class Collective:
         ranks = len(self.groups[part])
         if self.kind == "all_to_all":
             return ranks * ranks
-        if self.kind in _SHARDED:
+        if self.kind in SHARDED:
             return self.shards or (ranks if self.kind == "all_reduce" else 1)
         return ranks
 
@@ -204,87 +181,30 @@ class Collective:
         """Chunks in all."""
         return len(self.initial)
 
-    # The columns below all come from one pass over the groups.
-
     @cached_property
-    def _columns(self) -> dict[str, np.ndarray]:
-        """Sets before and after, shard and buffer of each chunk."""
-        sets: dict[bytes, int] = {}
-        members: list[np.ndarray] = []
-
-        def set_of(npus: Iterable[int]) -> int:
-            """Return the number of a set of NPUs, a new one if need be."""
-            array = np.unique(np.fromiter(npus, np.int32))
-            key = array.tobytes()
-            if key not in sets:
-                sets[key] = len(members)
-                members.append(array)
-            return sets[key]
-
-        initial, final, buffer = [], [], []  # a block per part: one entry per shard
-        buffers = 0
-        for part in range(self.num_parts):
-            count = self.shard_count(part)
-            before: int | np.ndarray
-            after: int | np.ndarray
-            if self.kind == "custom":
-                before, after = set_of(self.conditions[0][part]), set_of(self.conditions[1][part])
-                per_buffer = 0
-            elif self.kind == "send_recv":
-                before, after = set_of([self.pairs[part][0]]), set_of([self.pairs[part][1]])
-                per_buffer = 1
-            else:
-                group = self.groups[part]
-                ranks = len(group)
-                # Singletons of one group are consecutive sets: rank r is set `single[r]`.
-                single = np.array([set_of([npu]) for npu in group])
-                whole, root = set_of(group), single[self.root % ranks]
-                per_buffer = ranks if self.kind == "all_to_all" else count
-                if self.kind == "all_to_all":
-                    before, after = np.repeat(single, ranks), np.tile(single, ranks)
-                else:
-                    before, after = {
-                        "all_gather": (single, whole), "reduce_scatter": (whole, single), "all_reduce": (whole, whole),
-                        "broadcast": (root, whole), "reduce": (whole, root), "gather": (single, root),
-                        "scatter": (root, single),
-                    }[self.kind]  # fmt: skip
-            initial.append(np.broadcast_to(before, count))
-            final.append(np.broadcast_to(after, count))
-            buffer.append(np.arange(count) // per_buffer + buffers if per_buffer else np.zeros(count, np.int64))
-            buffers += count // per_buffer if per_buffer else 1
-        starts = np.zeros(len(members) + 1, np.int64)
-        np.cumsum([len(array) for array in members], out=starts[1:])
-        joined = {name: np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
-                  for name, blocks in (("initial", initial), ("final", final), ("buffer", buffer))}  # fmt: skip
-        # A custom collective is one shard of one buffer, and every chunk a part of it.
-        shard_buffer = np.zeros(min(buffers, 1)) if self.kind == "custom" else joined["buffer"]
-        return {
-            "initial": np.repeat(joined["initial"], self.chunks).astype(np.int32),
-            "final": np.repeat(joined["final"], self.chunks).astype(np.int32),
-            "shard_buffer": shard_buffer.astype(np.int64),
-            "set_start": starts,
-            "set_member": np.concatenate(members) if members else np.zeros(0, np.int32),
-        }
+    def _columns(self) -> Columns:
+        """Everything per chunk, from one pass over the groups."""
+        return columns_of(self)
 
     @property
     def initial(self) -> np.ndarray:
         """(num_chunks,) int32: the set that holds each chunk, or a contribution to it, at the start."""
-        return self._columns["initial"]
+        return self._columns.initial
 
     @property
     def final(self) -> np.ndarray:
         """(num_chunks,) int32: the set that must hold each chunk at the end."""
-        return self._columns["final"]
+        return self._columns.final
 
     @property
     def set_start(self) -> np.ndarray:
         """(sets + 1,) int64: set s is ``set_member[set_start[s]:set_start[s + 1]]``."""
-        return self._columns["set_start"]
+        return self._columns.set_start
 
     @property
     def set_member(self) -> np.ndarray:
         """(…,) int32: the NPUs of all sets, ascending within a set."""
-        return self._columns["set_member"]
+        return self._columns.set_member
 
     def set_of(self, index: int) -> np.ndarray:
         """Return the NPUs of a set, ascending."""
@@ -292,14 +212,7 @@ class Collective:
 
     def shard_bytes(self, size: int) -> np.ndarray:
         """Return (shards,) int64: bytes of each shard of a collective of `size` bytes; they differ by one at most."""
-        buffer = self._columns["shard_buffer"]
-        if not len(buffer):
-            return np.zeros(0, np.int64)
-        count = np.bincount(buffer)
-        first = np.zeros(len(count), np.int64)
-        np.cumsum(count[:-1], out=first[1:])
-        position = np.arange(len(buffer)) - first[buffer]
-        return size // count[buffer] + (position < size % count[buffer])
+        return split_evenly(size, self._columns.shard_buffer)
 
     def chunk_bytes(self, size: int) -> np.ndarray:
         """Return (num_chunks,) int64: bytes of each chunk.
@@ -315,18 +228,7 @@ class Collective:
         if size < 0:
             raise CollectiveError(f"{self.kind}: size {size} is negative; expected 0 bytes or more")
         chunks = max(self.num_chunks, 1) if self.kind == "custom" else self.chunks
-        shard = np.repeat(self.shard_bytes(size), chunks)
-        position = np.tile(np.arange(chunks), len(shard) // chunks)
-        if self.weights is None:
-            return shard // chunks + (position < shard % chunks)
-        weights = self.weights.reshape(-1, chunks)
-        total = np.repeat(weights.sum(axis=1), chunks)
-        if float(shard.max(initial=0)) * float(weights.max()) < 2.0**62:
-            base = shard * self.weights // total
-        else:  # exact in Python integers where the product would overflow
-            base = np.array([int(s) * int(w) // int(t) for s, w, t in zip(shard, self.weights, total, strict=True)])
-        remainder = np.repeat(shard[::chunks] - base.reshape(-1, chunks).sum(axis=1), chunks)
-        return base + (position < remainder)
+        return split_by_weight(self.shard_bytes(size), chunks, self.weights)
 
     def refined(self, pieces: int, weights: np.ndarray | None = None) -> Collective:
         """Return the same collective with each chunk cut into `pieces`: chunk c becomes c·pieces … c·pieces+pieces−1.
@@ -358,7 +260,7 @@ class Collective:
         CollectiveError
             A kind whose shards belong to ranks.
         """
-        if self.kind not in _SHARDED:
+        if self.kind not in SHARDED:
             raise CollectiveError(f"{self.kind}: its shards belong to the ranks and cannot be changed")
         return self._replaced(shards=shards, chunks=chunks, weights=None)
 

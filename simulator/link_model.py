@@ -153,5 +153,3 @@ class Durations:
                 f"the {self.schedule.num_hops} hops of up to {longest / 1e6:g} us one after another would take over "
                 "53 days; give a smaller size or a larger bandwidth"
             )
-
-

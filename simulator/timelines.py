@@ -9,44 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 
 from schedules import Schedule
 from schedules.dataflow import by_chunk
+from simulator.critical_path import Segment, critical_segments
 from simulator.link_model import Durations, LinkModel
-from simulator.simulate import hop_times, hop_wires
+from simulator.simulate import hop_times
+from simulator.usage import add_at, held_per_bin, running_peaks, transit_spans
 from topologies.exceptions import OptionError
 
-
-@dataclass(frozen=True)
-class Segment:
-    """A stretch of the critical path: from `start_ps` to `until_ps` everything waits for this hop.
-
-    Attributes
-    ----------
-    hop, link, chunk : int
-        The hop, and what it carries over what.
-    start_ps, until_ps : int
-        From the hop's start to the start of the next segment's hop (of the last: to completion).
-    reason : str
-        Why it did not start sooner. ``start``: it began at time 0; ``data``: `cause` delivered what it carries;
-        ``link``: `cause` held its link; ``route``: `cause` is the hop before it on its route.
-    cause : int
-        The hop of the segment before, −1 for ``start``. Hops of one message start together: the cause may be that of
-        another member.
-    waited_ps : int
-        For ``link``: how long the data had been ready.
-    """
-
-    hop: int
-    link: int
-    chunk: int
-    start_ps: int
-    until_ps: int
-    reason: str
-    cause: int
-    waited_ps: int
+__all__ = ["Segment", "Timeline", "timeline"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,16 +56,16 @@ class Timeline:
         return self.total_ps / 1e6
 
     @cached_property
-    def _durations(self) -> Durations:
+    def durations(self) -> Durations:
         """Sizes and wire times."""
         return Durations(self.schedule, self.size)
 
     @property
-    def _release_ps(self) -> np.ndarray:
+    def release_ps(self) -> np.ndarray:
         """(H,) int64: when each hop gives its link free."""
         if self.model.latency == "blocking":
             return self.end_ps
-        return self.end_ps - self._durations.alpha[self.schedule.link]
+        return self.end_ps - self.durations.alpha[self.schedule.link]
 
     @property
     def _heads(self) -> np.ndarray:
@@ -107,14 +80,14 @@ class Timeline:
     def link_bytes(self) -> np.ndarray:
         """Return (L,) int64: bytes that crossed each link."""
         result = np.zeros(self.schedule.topology.num_links, np.int64)
-        _add(result, self.schedule.link, self._durations.chunk_bytes[self.schedule.chunk])
+        add_at(result, self.schedule.link, self.durations.chunk_bytes[self.schedule.chunk])
         return result
 
     def link_busy_us(self) -> np.ndarray:
         """Return (L,) float: microseconds for which each link was held (the latency counts in ``blocking`` only)."""
         result = np.zeros(self.schedule.topology.num_links, np.int64)
         heads = self._heads
-        _add(result, self.schedule.link[heads], (self._release_ps - self.start_ps)[heads])
+        add_at(result, self.schedule.link[heads], (self.release_ps - self.start_ps)[heads])
         return result / 1e6
 
     def utilisation(self) -> np.ndarray:
@@ -138,7 +111,7 @@ class Timeline:
             return np.zeros(bins)
         heads = self._heads
         width = self.total_ps / bins
-        held = _held(self.start_ps[heads] / width, self._release_ps[heads] / width, bins)
+        held = held_per_bin(self.start_ps[heads] / width, self.release_ps[heads] / width, bins)
         return held / self.schedule.topology.num_links
 
     def critical_path(self) -> list[Segment]:
@@ -149,7 +122,7 @@ class Timeline:
         """
         if not self.schedule.num_hops:
             return []
-        return _walk_back(self)
+        return critical_segments(self)
 
     def peak_buffer_bytes(self) -> np.ndarray:
         """Return (NPUs,) int64: the most bytes that each NPU held at once beyond its own chunks.
@@ -162,24 +135,24 @@ class Timeline:
         schedule, topology, dataflow = self.schedule, self.schedule.topology, self.schedule.dataflow
         collective = schedule.collective
         order, start = by_chunk(schedule.kernel_columns[0], collective.num_chunks, dataflow.reads[:0])
-        count, npu, chunk, begin, end = _foreign(
+        count, npu, chunk, begin, end = transit_spans(
             order, start, schedule.kernel_columns[1], topology.src, topology.dst, dataflow.before, dataflow.delivers,
             self.end_ps, collective.initial, collective.final, collective.set_start,
             collective.set_member, topology.num_nodes, topology.num_npus,
         )  # fmt: skip
         npu, begin, end = npu[:count], begin[:count], end[:count]
-        nbytes = self._durations.chunk_bytes[chunk[:count]]
+        nbytes = self.durations.chunk_bytes[chunk[:count]]
         if self.model.switching == "store_and_forward" and len(dataflow.before):
             inner = np.flatnonzero(dataflow.before >= 0)
             inner = inner[topology.src[schedule.link[inner]] < topology.num_npus]
             npu = np.concatenate([npu, topology.src[schedule.link[inner]]])
             begin = np.concatenate([begin, self.end_ps[dataflow.before[inner]]])
             end = np.concatenate([end, self.end_ps[inner]])
-            nbytes = np.concatenate([nbytes, self._durations.chunk_bytes[schedule.chunk[inner]]])
+            nbytes = np.concatenate([nbytes, self.durations.chunk_bytes[schedule.chunk[inner]]])
         change = np.concatenate([nbytes, -nbytes])
         npu, time = np.concatenate([npu, npu]), np.concatenate([begin, end])
         by_time = np.lexsort((change, time, npu))  # releases come first within an instant
-        return _peaks(npu[by_time], change[by_time], topology.num_npus)
+        return running_peaks(npu[by_time], change[by_time], topology.num_npus)
 
 
 def timeline(schedule: Schedule, size: int, model: LinkModel | None = None) -> Timeline:
@@ -192,153 +165,3 @@ def timeline(schedule: Schedule, size: int, model: LinkModel | None = None) -> T
     """
     model = model or LinkModel()
     return Timeline(schedule, size, model, *hop_times(schedule, size, model))
-
-
-def _walk_back(times: Timeline) -> list[Segment]:
-    """Return the critical path, from the hop that ends last back to time 0.
-
-    Ends because every step goes to a real dependency. In `fifo`, a link is the reason only for a hop that had been
-    ready before, so its link was held by one that started strictly earlier.
-    """
-    schedule, dataflow = times.schedule, times.schedule.dataflow
-    start, end, release, message = times.start_ps, times.end_ps, times._release_ps, schedule.message
-    wires = hop_wires(times._durations)
-    if message is not None:
-        members = np.argsort(message, kind="stable")
-        sorted_message = message[members]
-
-    def unit(hop: int) -> np.ndarray:
-        """Return the hops that start with this one."""
-        if message is None or message[hop] < 0:
-            return np.array([hop])
-        low, high = np.searchsorted(sorted_message, [message[hop], message[hop] + 1])
-        return members[low:high]
-
-    def need(hop: int) -> tuple[int, int, str]:
-        """Return (time, hop, reason) of what a hop carries becoming ready."""
-        if len(dataflow.before) and dataflow.before[hop] >= 0:
-            previous = int(dataflow.before[hop])
-            ready = int(end[previous])
-            if times.model.switching == "cut_through":
-                alpha = int(times._durations.alpha[schedule.link[previous]])
-                ready = max(int(start[previous]) + alpha, ready - int(wires[hop]))
-            return ready, previous, "route"
-        last, source = int(dataflow.reads[hop]), -1
-        while last >= 0:  # the version is complete when the slowest delivery of its chain is in
-            if source < 0 or end[last] > end[source]:
-                source = last
-            last = int(dataflow.follows[last])
-        return (int(end[source]), source, "data") if source >= 0 else (0, -1, "start")
-
-    by_release = np.lexsort((release, schedule.link))
-    sorted_link, sorted_release = schedule.link[by_release], release[by_release]
-
-    def holder(hop: int, head: int) -> int:
-        """Return the hop that held the link of `hop` (whose transfer is listed at `head`) until its start."""
-        low, high = np.searchsorted(sorted_link, [int(schedule.link[hop]), int(schedule.link[hop]) + 1])
-        first, last = (low + np.searchsorted(sorted_release[low:high], start[hop], side) for side in ("left", "right"))
-        held = by_release[first:last]
-        return int(held[held < head if schedule.order == "program" else start[held] < start[hop]].max())
-
-    path: list[Segment] = []
-    hop, until = int(np.argmax(end)), times.total_ps
-    while True:
-        begin = int(start[hop])
-        ready, cause, reason = max(need(int(member)) for member in unit(hop))
-        if begin == 0:
-            reason, cause = "start", -1
-        elif ready < begin:
-            reason, cause = "link", holder(hop, int(unit(hop)[0]))
-        waited = begin - ready if reason == "link" else 0
-        path.append(
-            Segment(hop, int(schedule.link[hop]), int(schedule.chunk[hop]), begin, until, reason, cause, waited)
-        )
-        if cause < 0:
-            return path[::-1]
-        hop, until = cause, begin
-
-
-@numba.njit(cache=True, nogil=True)
-def _add(total, index, amount):
-    """Add amounts to the cells that they belong to."""
-    for at in range(len(index)):
-        total[index[at]] += amount[at]
-
-
-@numba.njit(cache=True, nogil=True)
-def _held(start, stop, bins):
-    """Return, for each bin of width one, how much of it the spans cover together: whole bins by differences."""
-    total = np.zeros(bins)
-    whole = np.zeros(bins + 1)
-    for at in range(len(start)):
-        first, last = min(int(start[at]), bins - 1), min(int(stop[at]), bins - 1)
-        if first == last:
-            total[first] += stop[at] - start[at]
-        else:
-            total[first] += first + 1 - start[at]
-            total[last] += stop[at] - last
-            whole[first + 1] += 1
-            whole[last] -= 1
-    covering = 0.0
-    for place in range(bins):
-        covering += whole[place]
-        total[place] += covering
-    return total
-
-
-@numba.njit(cache=True, nogil=True)
-def _foreign(
-    order, start, link, src, dst, before, delivers, end, initial, final, set_start, set_member, num_nodes,
-    num_npus,
-):  # fmt: skip
-    """Return (count, npu, chunk, from, until) of chunks held by NPUs that neither start nor end with them."""
-    limit = len(order)  # each such chunk at an NPU has a delivery of its own
-    npus, chunks = np.empty(limit, np.int64), np.empty(limit, np.int64)
-    since, until = np.empty(limit, np.int64), np.empty(limit, np.int64)
-    count = 0
-    routed = len(before) > 0
-    own = np.zeros(num_nodes, np.int64)  # in how many of the two sets an NPU is
-    arrived, sent = np.zeros(num_nodes, np.int64), np.zeros(num_nodes, np.int64)
-    stamp = np.full(num_nodes, -1, np.int64)
-    sets = np.full(2, -1, np.int64)
-    for c in range(len(start) - 1):
-        for side, now in enumerate((initial[c], final[c])):
-            if sets[side] != now:  # neighbouring chunks mostly share one
-                if sets[side] >= 0:
-                    for at in range(set_start[sets[side]], set_start[sets[side] + 1]):
-                        own[set_member[at]] -= 1
-                for at in range(set_start[now], set_start[now + 1]):
-                    own[set_member[at]] += 1
-                sets[side] = now
-        for position in range(start[c], start[c + 1]):
-            hop = order[position]
-            node = dst[link[hop]]
-            if (not routed or delivers[hop]) and node < num_npus and own[node] == 0:
-                if stamp[node] != c:
-                    stamp[node], arrived[node], sent[node] = c, end[hop], 0
-                arrived[node] = min(arrived[node], end[hop])
-        for position in range(start[c], start[c + 1]):
-            hop = order[position]
-            node = src[link[hop]]
-            if (not routed or before[hop] < 0) and stamp[node] == c:
-                sent[node] = max(sent[node], end[hop])
-        for position in range(start[c], start[c + 1]):
-            node = dst[link[order[position]]]
-            if stamp[node] == c and sent[node] > arrived[node]:
-                npus[count], chunks[count], since[count], until[count] = node, c, arrived[node], sent[node]
-                count += 1
-                sent[node] = 0  # once per chunk and NPU
-    return count, npus, chunks, since, until
-
-
-@numba.njit(cache=True, nogil=True)
-def _peaks(npu, change, num_npus):
-    """Return the greatest running sum of changes of each NPU; the events of one stand together, in order of time."""
-    peak = np.zeros(num_npus, np.int64)
-    held = np.int64(0)
-    for at in range(len(npu)):
-        if at and npu[at] != npu[at - 1]:
-            held = np.int64(0)
-        held += change[at]
-        peak[npu[at]] = max(peak[npu[at]], held)
-    return peak

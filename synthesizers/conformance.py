@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from schedules import KINDS, Collective, Schedule, collective, verify
+from schedules.kinds import ROOTED
 from simulator import LinkModel, simulate_us
 from simulator.bounds import bound
 from synthesizers.base import OptionsBase, Synthesizer
@@ -37,7 +38,6 @@ _MODELS = (
 )  # fmt: skip
 
 _SIZE = 10**6
-_ROOTED = ("broadcast", "reduce", "gather", "scatter")
 
 #: A bound is a fraction rounded to a float, a simulated time whole picoseconds.
 _ROUNDING = 1e-9
@@ -140,12 +140,12 @@ def _variations(name: str, topology: Topology, kind: str) -> Iterator[Case]:
         yield _case(name, topology, kind, f"{model.latency}-{model.switching}", model=model)
     if kind == "send_recv":
         return
-    if kind in _ROOTED:
+    if kind in ROOTED:
         yield _case(name, topology, kind, "last-root", root=npus - 1, chunks=2)
     if kind in ("all_reduce", "broadcast", "reduce"):
         yield _case(name, topology, kind, "5shards", shards=5)
     turned = [list(range(npus - 1, -1, -1))]
-    yield _case(name, topology, kind, "ranks-turned", groups=turned, root=1 if kind in _ROOTED else 0)
+    yield _case(name, topology, kind, "ranks-turned", groups=turned, root=1 if kind in ROOTED else 0)
 
 
 def _grouped_cases() -> Iterator[Case]:
@@ -167,7 +167,7 @@ def _grouped_cases() -> Iterator[Case]:
                 if kind not in ("custom", "send_recv"):
                     # Ranks start at 0 in each group, so a root must be in the smallest one.
                     smallest = min(map(len, groups))
-                    root = min(1, smallest - 1) if kind in _ROOTED else 0
+                    root = min(1, smallest - 1) if kind in ROOTED else 0
                     yield _case(name, topology, kind, what, groups=groups, root=root)
 
 

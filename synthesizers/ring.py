@@ -3,7 +3,7 @@
 On a ring of p ranks AllGather passes each shard p−1 steps on; ReduceScatter passes partial sums p−1 steps to their
 owner; AllReduce does one after the other in 2(p−1) steps (Patarasuk and Yuan [1]_); Broadcast and Reduce are pipelined
 chains. Shards are cut evenly over the rings, their directions and `pieces`; the rings come from
-`synthesizers.hamiltonian`, and are routed rings where the network has no Hamiltonian one.
+`synthesizers.rings`, and are routed rings where the network has no Hamiltonian one.
 
 References
 ----------
@@ -19,8 +19,8 @@ import numpy as np
 
 from schedules import Collective, Schedule, collective
 from synthesizers.base import OptionsBase, Synthesizer
-from synthesizers.hamiltonian import Circuit, disjoint_rings, routed_ring
 from synthesizers.problem import Problem
+from synthesizers.rings import Circuit, disjoint_rings, routed_ring
 from synthesizers.sends import on_routes
 from synthesizers.tuning import MAX_HOPS, Pieces, fastest, tuned
 from topologies import torus

@@ -26,12 +26,15 @@ class Paths:
 
     Attributes
     ----------
+    weight : (num_links,) int64 array
+        Picoseconds over each link, rounded up, and one more so that of equally fast routes that of fewer links wins.
     cost : (len(sources), num_nodes) float array
-        Picoseconds along the shortest route, rounded up on each link, and one more per link so that of equally fast
-        routes the one of fewer links wins; infinite where there is none.
+        The sum of weights along the shortest route; infinite where there is none.
     """
 
-    def __init__(self, topology: Topology, sources: Sequence[int] | np.ndarray | None = None, message_bytes: int = 2**20) -> None:
+    def __init__(
+        self, topology: Topology, sources: Sequence[int] | np.ndarray | None = None, message_bytes: int = 2**20
+    ) -> None:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
 
@@ -39,16 +42,16 @@ class Paths:
         self.sources = np.arange(topology.num_nodes) if sources is None else np.asarray(sources, dtype=np.int64)
         self._row = np.full(topology.num_nodes, -1, np.int64)
         self._row[self.sources] = np.arange(len(self.sources))
-        weight = topology.latency_ps + np.ceil(message_bytes * (1e12 / topology.bytes_per_s)).astype(np.int64) + 1
+        self.weight = topology.latency_ps + np.ceil(message_bytes * (1e12 / topology.bytes_per_s)).astype(np.int64) + 1
         # Of parallel links the lightest carries the route; ties go to the lower number.
         key = topology.src.astype(np.int64) * topology.num_nodes + topology.dst
-        order = np.lexsort((np.arange(topology.num_links), weight, key))
+        order = np.lexsort((np.arange(topology.num_links), self.weight, key))
         first = np.ones(len(order), bool)
         first[1:] = key[order][1:] != key[order][:-1]
         self._best = order[first]
         shape = (topology.num_nodes, topology.num_nodes)
         graph = coo_array(
-            (weight[self._best].astype(float), (topology.src[self._best], topology.dst[self._best])), shape=shape
+            (self.weight[self._best].astype(float), (topology.src[self._best], topology.dst[self._best])), shape=shape
         ).tocsr()
         self.cost, self._before = dijkstra(graph, indices=self.sources, return_predecessors=True)
 

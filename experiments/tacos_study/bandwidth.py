@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: Part of the space of a network that its bars fill.
 _FILLED = 0.82
 
+#: Part of the height of a panel that a figure written upright takes.
+_ROOM = 0.14
+
 
 def bandwidth_figure(
     rows: Sequence[Row], networks: Sequence[Network], algorithms: Sequence[str], kind: str, sizes: Sequence[int]
@@ -55,7 +58,7 @@ def bandwidth_figure(
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     figure.supxlabel(
-        "Verified schedules, simulated (α–β); every algorithm tuned on the same ladder of pieces. "
+        "Verified schedules, simulated (α–β); every algorithm that cuts its data is tuned on the same ladder. "
         "After the AllReduce comparison of TACOS (MICRO'24).",
         fontsize=8, color="#666666",
     )  # fmt: skip
@@ -67,6 +70,7 @@ def _panel(
 ) -> None:
     """Draw the groups of bars of one size, the ideal and the bounds."""
     width = _FILLED / len(algorithms)
+    shown: list[tuple[float, float]] = []
     for place, algorithm in enumerate(algorithms):
         found = [rows.get((network.label, algorithm)) for network in networks]
         shares = [row["share_of_ideal"] or 0.0 if row else 0.0 for row in found]
@@ -77,11 +81,9 @@ def _panel(
                 text = "n/a" if row["status"] == "unsupported" else row["status"]
                 axes.text(x, 0.02, text, rotation=90, ha="center", va="bottom", fontsize=7, color="#666666")
         if algorithm == "tacos":
-            for x, share in zip(at, shares, strict=True):
-                if share:
-                    axes.annotate(f"{share:.2f}", (x, share), (0, -3), textcoords="offset points", rotation=90,
-                                  ha="center", va="top", fontsize=7.5, color="white")  # fmt: skip
-    axes.axhline(1, color="#333333", linestyle="--", linewidth=1, label="Ideal (of the paper)")
+            shown = [(x, share) for x, share in zip(at, shares, strict=True) if share]
+    # Behind the bars, so that it crosses no figure written on them.
+    axes.axhline(1, color="#333333", linestyle="--", linewidth=1, zorder=0.8, label="Ideal (of the paper)")
     drawn = False
     for place, network in enumerate(networks):
         row = next((rows[key] for key in rows if key[0] == network.label), None)
@@ -89,6 +91,13 @@ def _panel(
             axes.hlines(row["ideal_us"] / row["bound_us"], place - 0.46, place + 0.46, color="black", linewidth=2,
                         label="" if drawn else "Bound (provable)")  # fmt: skip
             drawn = True
+    top = axes.get_ylim()[1]
+    for x, share in shown:
+        # In the bar, clear of the lines for ideal and bound; above it where it is too short for that.
+        inside = share > _ROOM * top
+        axes.annotate(f"{share:.2f}", (x, share), (0, -3 if inside else 2), textcoords="offset points", rotation=90,
+                      ha="center", va="top" if inside else "bottom", fontsize=7.5,
+                      color="white" if inside else "black")  # fmt: skip
     axes.grid(False, axis="x")
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.6, len(networks) - 0.4)

@@ -139,6 +139,10 @@ QUICK = Grid(
     series=(
         Series("2-D mesh, AllGather", "all_gather", _meshes("", "4x4", "8x8", "16x16", "24x24", "32x32")),
         Series("3-D mesh, AllGather", "all_gather", _meshes("", "3x3x3", "4x4x4", "6x6x6", "8x8x8", "10x10x10")),
-        Series("Uneven 2-D mesh, AllReduce", "all_reduce", _meshes(_UNEVEN, "4x4", "8x8", "16x8", "16x16", "32x16")),
+        Series(
+            "Uneven 2-D mesh, AllReduce",
+            "all_reduce",
+            _meshes(_UNEVEN, "4x4", "8x8", "16x8", "16x16", "24x16", "32x16"),
+        ),
     ),
 )

@@ -28,9 +28,10 @@ def progress(total: int) -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.table import Column
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left"),
-               TextColumn("{task.description}", markup=False))  # fmt: skip
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+               TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)))  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda text: bar.update(task, advance=1, description=text)

@@ -5,8 +5,12 @@ A row is a `Record` as a dictionary, with the network's label, the paper's ideal
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from functools import lru_cache
+from multiprocessing import active_children, get_context
 from typing import Any
 
 import msgspec
@@ -45,9 +49,10 @@ def attempt(run: Run) -> tuple[Row, Schedule | None]:
     try:
         synthesizer = find(run.algorithm)
         record, schedule = evaluate(problem, synthesizer, tuning(synthesizer))
-    except CollbenchError as error:  # a plugin that cannot be loaded is a row too
+    except Exception as error:  # a plugin that cannot be loaded, a defect of the bench: the others go on
         record = blank(problem, run.algorithm)
-        record.status, record.reason = "failed", str(error)
+        kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
+        record.status, record.reason = "failed", " ".join(f"{kind}{error}".split())
     row = {"network": run.network.label} | msgspec.to_builtins(record)
     row["ideal_us"] = ideal_us(topology, run.kind, run.size)
     row["share_of_ideal"] = row["ideal_us"] / record.time_us if record.time_us else None
@@ -73,8 +78,26 @@ def rows_of(runs: Sequence[Run], jobs: int, perform: Callable[[Run], Row] = row_
     if jobs == 1:
         yield from map(perform, runs)
         return
-    from joblib import Parallel, delayed
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    try:
+        with _no_interrupts():
+            waiting = [pool.submit(perform, run) for run in runs]
+        for finished in as_completed(waiting):
+            yield finished.result()
+    except BaseException:
+        # What the workers are at is lost anyway: do not wait for it.
+        pool.shutdown(wait=False, cancel_futures=True)
+        for worker in active_children():
+            worker.terminate()
+        raise
+    pool.shutdown()
 
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(
-        delayed(perform)(run) for run in runs
-    )
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C inside the ``with`` block, and for good in processes started there: it is for this one alone."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -64,10 +64,10 @@ def measured(series: Series) -> Iterator[Row]:
 
 
 def exponent(rows: Iterable[Row]) -> tuple[float, float] | None:
-    """Return (exponent, factor) of seconds = factor · NPUs^exponent, fitted to large networks; None below two."""
+    """Return (exponent, factor) of seconds = factor · NPUs^exponent, of the large networks; None below three."""
     points = [(row["num_npus"], row["synthesis_s"]) for row in rows
               if row["synthesis_s"] and row["num_npus"] >= _FITTED_FROM]  # fmt: skip
-    if len(points) < 2:
+    if len(points) < 3:
         return None
     npus, seconds = np.log(np.array(points)).T
     slope, offset = np.polyfit(npus, seconds, 1)
@@ -108,7 +108,16 @@ def scaling_figure(rows: Sequence[Row]) -> Figure:
         fit = exponent(of_it)
         shown = f"{label}: ∝ NPUs$^{{{fit[0]:.2f}}}$" if fit else label
         npus, seconds = np.array(points).T
-        axes.plot(npus, seconds, marker, color=colour, label=f"{shown} (measured here)")
+        # Hollow, so that a point under another can still be seen.
+        axes.plot(
+            npus,
+            seconds,
+            marker,
+            color=colour,
+            markerfacecolor="none",
+            markeredgewidth=1.4,
+            label=f"{shown} (measured here)",
+        )
         if fit:
             fitted = npus[npus >= _FITTED_FROM]
             axes.plot(fitted, fit[1] * fitted ** fit[0], color=colour, linewidth=1.2)
@@ -121,7 +130,7 @@ def scaling_figure(rows: Sequence[Row]) -> Figure:
     axes.set_xlabel("NPUs")
     axes.set_ylabel("synthesis time (s)")
     axes.set_title("Synthesis time of TACOS")
-    axes.legend(loc="lower right")
+    axes.legend(loc="upper left")
     machine = next((row["machine"] for row in rows), "")
     figure.supxlabel(f"One chunk of 1 MiB for each NPU; warm, best of up to {_REPEATS}, on {machine}.\n"
                      f"Lines: fits from {_FITTED_FROM} NPUs on. After the scalability figure of TACOS (MICRO'24).",

@@ -23,11 +23,13 @@ FORMS = ["json", "parquet"]
 def full() -> Schedule:
     """Return a schedule with every column, names and notes."""
     topology, rng, hops = dgx2(1), np.random.default_rng(1), 60
+    link = rng.integers(0, topology.num_links, hops)
     work = collective("all_reduce", topology.num_npus, chunks=2)
     return Schedule(
-        topology, work, rng.integers(0, work.num_chunks, hops), rng.integers(0, topology.num_links, hops),
+        topology, work, rng.integers(0, work.num_chunks, hops), link,
         reduce=rng.random(hops) < 0.5, flow=rng.integers(-1, hops, hops), step=np.sort(rng.integers(-3, 50, hops)),
-        message=rng.integers(-1, 9, hops), order="fifo", notes={"planned_us": 1.25, "tree": {"α": [1, None, "ü\n"]}},
+        message=np.where(rng.random(hops) < 0.8, link, -1), order="fifo",
+        notes={"planned_us": 1.25, "tree": {"α": [1, None, "ü\n"]}},
     )  # fmt: skip
 
 

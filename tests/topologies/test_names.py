@@ -108,7 +108,8 @@ class TestParseTopology:
         assert topology.name == example
         assert parse_topology(topology.name) == topology
         assert len(topology.components()) == 1
-        assert description and "\n" not in description
+        assert description
+        assert "\n" not in description
 
     @settings(max_examples=40, deadline=None)
     @given(

@@ -1,0 +1,7 @@
+"""Rings in a network: arc-disjoint Hamiltonian circuits, and the shortest routed ring where there is none."""
+
+from synthesizers.rings.arcs import Circuit
+from synthesizers.rings.disjoint import disjoint_rings
+from synthesizers.rings.routed import routed_ring
+
+__all__ = ["Circuit", "disjoint_rings", "routed_ring"]
