@@ -84,14 +84,24 @@ def evaluate(
         record.status, record.reason = "failed", "out of memory"
         return record, None
     except Exception as error:  # a synthesizer may be anybody's
-        kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
-        record.status, record.reason = "failed", re.sub(r"\s+", " ", f"{kind}{error}").strip() or kind
+        record.status, record.reason = "failed", _one_line(error)
         return record, None
     fault = mismatch(problem, schedule)
     if fault:
         record.status, record.reason = "invalid", fault
         return record, None
-    return score(record, problem, schedule)
+    try:
+        return score(record, problem, schedule)
+    except Exception as error:  # ours to mend, but one run must not end the others
+        record.status, record.reason = "failed", f"it could not be scored: {_one_line(error)}"
+        record.time_us = record.efficiency = record.algbw_gbps = record.busbw_gbps = None
+        return record, None
+
+
+def _one_line(error: Exception) -> str:
+    """Return what went wrong in one line; the class of the error too, where it is not one of ours."""
+    kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
+    return re.sub(r"\s+", " ", f"{kind}{error}").strip()
 
 
 def mismatch(problem: Problem, schedule: object) -> str | None:
@@ -118,11 +128,7 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     record.verified = True
     record.verify_s = time.perf_counter() - begin
     begin = time.perf_counter()
-    try:
-        time_us = simulate_ps(schedule, problem.size, problem.model) / 1e6
-    except CollbenchError as error:
-        record.status, record.reason = "failed", str(error)
-        return record, None
+    time_us = simulate_ps(schedule, problem.size, problem.model) / 1e6
     record.simulate_s = time.perf_counter() - begin
     record.time_us = time_us
     planned = schedule.notes.get("planned_us")
