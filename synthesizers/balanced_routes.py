@@ -10,10 +10,14 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from topologies import Paths, Topology
+from simulator.link_model import wire_ps
+from topologies import Paths, ScheduleError, Topology
 
 #: The distance of what cannot be reached.
 _FAR = 2.0**62
+
+#: Distances are sums of whole floats, so exact up to this.
+_EXACT = 2**53
 
 
 class ShortestLinks:
@@ -38,12 +42,25 @@ class ShortestLinks:
     links : int32 array
         The links over which a shortest route from source s may enter node v are ``links[start[i]:start[i + 1]]``,
         i = s · num_nodes + v.
+
+    Raises
+    ------
+    ScheduleError
+        A route would take over 2^53 ps (two and a half hours), past which distances are not exact.
     """
 
     def __init__(self, topology: Topology, sources: np.ndarray, message_bytes: int) -> None:
+        wire_ps(np.array(message_bytes), topology.bytes_per_s)  # refuses what would overflow the weights
         self.topology, self.sources = topology, sources
         self.paths = Paths(topology, sources, message_bytes)
-        self.distance = np.where(np.isfinite(self.paths.cost), self.paths.cost, _FAR).astype(np.int64)
+        reached = np.isfinite(self.paths.cost)
+        longest = self.paths.cost.max(initial=0, where=reached)
+        if longest > _EXACT:
+            raise ScheduleError(
+                f"topology {topology.name}: a route for {message_bytes} bytes takes {longest / 1e12:g} s, too long to "
+                "compare routes to the picosecond; give a smaller size"
+            )
+        self.distance = np.where(reached, self.paths.cost, _FAR).astype(np.int64)
         first, into = topology.in_links
         self.start, self.links = _on_shortest(self.distance, first, into, topology.src[into], self.paths.weight[into])
 

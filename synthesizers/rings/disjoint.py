@@ -8,6 +8,7 @@ call share their effort, so that it ends in about a second on a network of up to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,7 +24,7 @@ _FEW = 24
 
 #: Deterministic seconds of a call for up to so many NPUs, in proportion for more: of all searches for a given number of
 #: rings, of a last one for a single ring, and of packing as many as fit.
-_USUAL, _SEARCHES, _ONE, _PACKING = 64, 0.2, 0.15, 0.3
+_USUAL, _SEARCHES, _ONE, _PACKING = 64, 1.0, 0.15, 0.3
 
 
 def disjoint_rings(
@@ -47,6 +48,12 @@ def disjoint_rings(
     rings : list of Circuit
         Empty where none was found. The same arguments give the same rings: effort is counted, not timed.
     """
+    return list(_found(topology, tuple(group), count, two_way))
+
+
+@lru_cache(maxsize=128)
+def _found(topology: Topology, group: tuple[int, ...], count: int | None, two_way: bool) -> tuple[Circuit, ...]:
+    """Return the rings; kept, as every collective and size on a network asks for the same ones."""
     members = np.asarray(group, np.int64)
     wide = np.unique(topology.bandwidth_gbps)[::-1]
     attempts = []
@@ -55,8 +62,8 @@ def disjoint_rings(
         most = most_rings(arcs) // (2 if two_way else 1)
         if count is not None:
             most = min(most, count)
-        # Large cabled networks are searched in two-way rings only: an odd number of one-way ones cannot be all of them.
-        even = arcs.cabled and len(members) > _FEW and not two_way
+        # Large cabled networks are searched in two-way rings only: an odd number of one-way ones is for exact search.
+        even = arcs.cabled and len(members) > _USUAL and not two_way
         attempts += [(number, unit, arcs) for number in range(1, most + 1) if number == 1 or not (even and number % 2)]
 
     def worth(number: int, unit: float) -> tuple[float, float]:
@@ -84,7 +91,7 @@ def disjoint_rings(
             orders = exchanged(arcs, fitting(arcs, number, two_way), number, two_way, packing)
         if orders and worth(len(orders), unit) > best[0]:
             best = worth(len(orders), unit), on_links(arcs, with_reverses(orders) if two_way else orders)
-    return best[1]
+    return tuple(best[1])
 
 
 def _search(arcs: Arcs, count: int, two_way: bool, effort: Effort) -> list[np.ndarray]:
@@ -99,4 +106,5 @@ def _search(arcs: Arcs, count: int, two_way: bool, effort: Effort) -> list[np.nd
         orders = joined_factors(arcs, pairs, effort)
         if orders:
             return orders if pairs == count else with_reverses(orders)
-    return exact_rings(arcs, count, two_way, effort)
+    # Few rings are a small model, worth more of the effort.
+    return exact_rings(arcs, count, two_way, effort, limit=0.5 if count <= 3 else 0.2)

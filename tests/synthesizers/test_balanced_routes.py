@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from synthesizers.balanced_routes import ShortestLinks, balanced_routes
-from topologies import Topology, fully_connected, hypercube
+from topologies import ScheduleError, Topology, fully_connected, hypercube, ring
 
 
 class TestBalancedRoutes:
@@ -44,3 +45,9 @@ class TestBalancedRoutes:
     def test_unique_routes_are_known(self):
         """A fully connected network leaves no choice."""
         assert ShortestLinks(fully_connected(4), np.arange(4), 2**20).unique
+
+    @pytest.mark.parametrize(("nbytes", "message"), [(2**52, "give a smaller size"), (2**62, "53 days")])
+    def test_sizes_past_exact_distances_are_refused(self, nbytes, message):
+        """Where sums of weights are not exact, no link would count as on a shortest route."""
+        with pytest.raises(ScheduleError, match=message):
+            ShortestLinks(ring(4), np.arange(4), nbytes)
