@@ -8,17 +8,19 @@ baseline is: the order of the sends and the choice among equally short routes ar
 from __future__ import annotations
 
 from itertools import product
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from schedules import Collective, Schedule
-from synthesizers.balanced_routes import ShortestLinks, balanced_routes
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes, routed
 from synthesizers.tuning import Pieces, fastest, tuned
 from topologies import ring
+
+if TYPE_CHECKING:
+    from synthesizers.balanced_routes import ShortestLinks  # needs numba from its first line
 
 Order = Literal["shift", "farthest", "nearest"]
 Routes = Literal["shortest", "balanced"]
@@ -80,6 +82,8 @@ class Direct(Synthesizer):
 
     def warm_up(self) -> None:
         """Compile the kernels of the balanced routes."""
+        from synthesizers.balanced_routes import ShortestLinks, balanced_routes
+
         balanced_routes(ShortestLinks(ring(2), np.array([0]), 1), np.array([0]), np.array([1]))
 
 
@@ -97,6 +101,8 @@ class _Exchange:
                       for kind in ("reduce_scatter", "all_gather")]  # fmt: skip
         holders = [phase.set_member[_expanded(phase.set_start, np.unique(phase.initial))[1]] for phase in phases]
         self.message_bytes = int(self.collective.chunk_bytes(problem.size).max(initial=0))
+        from synthesizers.balanced_routes import ShortestLinks
+
         self.allowed = ShortestLinks(self.topology, np.unique(np.concatenate(holders)), self.message_bytes)
         parts = [_sends(phase, self.allowed) for phase in phases]
         self.chunk, self.source, self.target = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -120,6 +126,8 @@ class _Exchange:
         if routes == "shortest":
             return routed(self.topology, collective, chunk, source, target, reduce=reduce, step=step,
                           paths=self.allowed.paths, notes=notes)  # fmt: skip
+        from synthesizers.balanced_routes import balanced_routes
+
         start, links = balanced_routes(self.allowed, source, target)
         return on_routes(self.topology, collective, chunk, np.arange(len(chunk)), start, links, reduce=reduce,
                          step=step, notes=notes)  # fmt: skip
