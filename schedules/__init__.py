@@ -1,7 +1,9 @@
 """Collectives, the schedule IR, its operations, the verifier, and readers and writers of schedule files."""
 
-from schedules.collective import KINDS, Collective, collective, custom
+from schedules.builders import collective, custom
+from schedules.collective import Collective
 from schedules.files import is_schedule_file, load_schedule, save_schedule
+from schedules.kinds import KINDS
 from schedules.schedule import ORDERS, Schedule
 from schedules.verifier import verify
 

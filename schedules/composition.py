@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from schedules.collective import Collective, custom
+from schedules.builders import custom
+from schedules.collective import Collective
 from schedules.schedule import Schedule
 from topologies.exceptions import ScheduleError
 

@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from schedules.collective import Collective, custom
+from schedules.builders import custom
+from schedules.collective import Collective
 from schedules.schedule import Schedule
 from topologies import Topology
 from topologies.exceptions import CollbenchError, FormatError, ScheduleError
