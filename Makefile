@@ -7,7 +7,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 
 .PHONY: setup reproduce results test lint benchmark clean
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from functools import lru_cache
+from contextlib import suppress
+from functools import cache, lru_cache
 from typing import Any
 
 import msgspec
 
+from experiments.interruption import raise_if_interrupted
 from experiments.record import Record, machine, peak_memory_mb, versions
-from schedules import Collective, Schedule, verify
+from schedules import Collective, Schedule, collective, verify
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
 from synthesizers import Problem, Synthesizer, parse_options
-from topologies import Topology
+from topologies import Topology, mesh, switch
 from topologies.exceptions import CollbenchError, VerificationError
+from topologies.memory import MemoryShortage
 
 #: Above this many hops link utilisation is not worked out: it needs a start and an end per hop.
 _TIMELINE_HOPS = 2**23
@@ -28,16 +31,16 @@ _TIMELINE_HOPS = 2**23
 
 def blank(problem: Problem, name: str) -> Record:
     """Return the record of a problem before anybody has tried it."""
-    collective = problem.collective
-    sizes = [len(group) for group in collective.groups] or [len(collective.members)]
+    work = problem.collective
+    sizes = [len(group) for group in work.groups] or [len(work.members)]
     return Record(
         topology=problem.topology.name,
-        collective=collective.kind,
+        collective=work.kind,
         size=problem.size,
         num_npus=problem.topology.num_npus,
         ranks=max(sizes),
-        chunks=collective.chunks,
-        groups=max(len(collective.groups), 1),
+        chunks=work.chunks,
+        groups=max(len(work.groups), 1),
         latency=problem.model.latency,
         switching=problem.model.switching,
         synthesizer=name,
@@ -74,16 +77,19 @@ def evaluate(
         if reason is not None:
             record.status, record.reason = "unsupported", reason
             return record, None
-        synthesizer.warm_up()
+        warm_up(synthesizer, problem.collective.kind)
         begin = time.perf_counter()
         schedule = synthesizer.synthesize(problem, parsed)
         record.synthesis_s = time.perf_counter() - begin
-    except KeyboardInterrupt:
-        raise
+        raise_if_interrupted()
+    except MemoryShortage as error:
+        record.status, record.reason = "failed", str(error)
+        return record, None
     except MemoryError:
         record.status, record.reason = "failed", "out of memory"
         return record, None
     except Exception as error:  # a synthesizer may be anybody's
+        raise_if_interrupted(error)
         record.status, record.reason = "failed", _one_line(error)
         return record, None
     fault = mismatch(problem, schedule)
@@ -91,11 +97,35 @@ def evaluate(
         record.status, record.reason = "invalid", fault
         return record, None
     try:
-        return score(record, problem, schedule)
+        scored = score(record, problem, schedule)
+        raise_if_interrupted()
+        return scored
     except Exception as error:  # ours to mend, but one run must not end the others
+        raise_if_interrupted(error)
         record.status, record.reason = "failed", f"it could not be scored: {_one_line(error)}"
         record.time_us = record.efficiency = record.algbw_gbps = record.busbw_gbps = None
         return record, None
+
+
+@cache
+def warm_up(synthesizer: Synthesizer, kind: str) -> None:
+    """Compile all that a synthesizer, the verifier and the simulator use for a kind of collective, outside the timing.
+
+    Small networks with and without switches and routes are solved; what goes wrong there will go wrong again, in the
+    run itself, where it is reported.
+    """
+    for topology in (mesh([2, 3]), mesh([2, 2], [50.0, 75.0]), switch(4)):
+        with suppress(Exception):
+            synthesizer.warm_up()
+            members = range(topology.num_npus)
+            pairs = [(npu, (npu + 1) % topology.num_npus) for npu in members] if kind == "send_recv" else []
+            problem = Problem(topology, collective(kind, topology.num_npus, pairs=pairs), 2**16)
+            if synthesizer.supports(problem) is None:
+                schedule = synthesizer.synthesize(problem, synthesizer.Options())
+                verify(schedule)
+                verify(schedule, "random")
+                timeline(schedule, problem.size, problem.model).utilisation()
+                simulate_ps(schedule, problem.size, problem.model)
 
 
 def _one_line(error: Exception) -> str:
@@ -166,6 +196,6 @@ def _bound(problem: Problem) -> Bound:
 
 
 @lru_cache(maxsize=256)
-def _cached_bound(topology: Topology, collective: Collective, size: int, model: LinkModel) -> Bound:
+def _cached_bound(topology: Topology, work: Collective, size: int, model: LinkModel) -> Bound:
     """Return the bound; topologies and collectives hash by what they are."""
-    return bound(topology, collective, size, model)
+    return bound(topology, work, size, model)

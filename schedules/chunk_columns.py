@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topologies.memory import require_memory
+
 if TYPE_CHECKING:
     from schedules.collective import Collective
 
@@ -37,8 +39,15 @@ class Columns:
     set_member: np.ndarray
 
 
+#: Bytes per chunk that columns, sizes and what is worked out from them take at their peak.
+_BYTES_PER_CHUNK = 64
+
+
 def columns_of(problem: Collective) -> Columns:
-    """Return the columns of a collective."""
+    """Return the columns of a collective; refuse one whose columns would not fit in memory."""
+    require_memory(
+        problem.num_chunks_expected * _BYTES_PER_CHUNK, f"{problem.kind} in {problem.num_chunks_expected} chunks"
+    )
     sets: dict[bytes, int] = {}
     members: list[np.ndarray] = []
 

@@ -11,7 +11,9 @@ import numba
 import numpy as np
 
 from simulator.link_model import wire_ps
+from synthesizers.sends import BYTES_PER_HOP
 from topologies import Paths, ScheduleError, Topology
+from topologies.memory import require_memory
 
 #: The distance of what cannot be reached.
 _FAR = 2.0**62
@@ -94,6 +96,9 @@ def balanced_routes(allowed: ShortestLinks, source: np.ndarray, target: np.ndarr
     """
     topology = allowed.topology
     row = np.searchsorted(allowed.sources, source)
+    # Refused before the routes are looked for: no route has fewer links than its time over the slowest link's.
+    hops = int((allowed.distance[row, target] // max(int(allowed.paths.weight.max(initial=1)), 1)).sum())
+    require_memory(hops * BYTES_PER_HOP, f"routes of {hops} hops or more")
     # Loads need no size: all sends count alike, those on a slow link more.
     unit = np.rint(2**20 * (topology.bandwidth_gbps.max(initial=1.0) / topology.bandwidth_gbps)).astype(np.int64)
     return _least_loaded(row, source, target, allowed.distance, allowed.start, allowed.links, topology.src, unit)

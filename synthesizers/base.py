@@ -21,9 +21,10 @@ What it returns is verified and simulated by collbench: a schedule that is wrong
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -102,7 +103,15 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
             raise OptionError(f"{synthesizer.name} has no option {key!r}{hint} It has: {options}")
     try:
         return msgspec.convert(dict(given), synthesizer.Options, strict=False)
-    except msgspec.ValidationError as error:
-        raise OptionError(f"{synthesizer.name}: bad option: {error}") from None
-    except ValueError as error:
-        raise OptionError(f"{synthesizer.name}: bad option: {error}") from None
+    except ValueError as error:  # msgspec.ValidationError is one
+        path = re.search(r"\$\.(\w+)", str(error))
+        words = _choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
+        hint = f"; expected one of {', '.join(words)}" if words else ""
+        raise OptionError(f"{synthesizer.name}: bad option: {error}{hint}") from None
+
+
+def _choices(annotation: Any) -> list[str]:
+    """Return the words that an option may be, wherever they stand in its type."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    return [word for part in get_args(annotation) for word in _choices(part)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from schedules import Collective
 from simulator.link_model import LinkModel
 from topologies import Topology, require_connected
@@ -50,6 +52,11 @@ class Problem:
                 f"the collective is for {self.collective.num_npus} NPUs, topology {self.topology.name} has "
                 f"{self.topology.num_npus}"
             )
+        if isinstance(self.size, bool) or not isinstance(self.size, int | np.integer):
+            raise CollectiveError(
+                f"size {self.size!r} is not a whole number of bytes; topologies.parse_bytes reads texts such as '1MB'"
+            )
+        object.__setattr__(self, "size", int(self.size))
         if self.size < 0:
             raise CollectiveError(f"size {self.size} is negative; expected 0 bytes or more")
         groups = self.collective.groups or (self.collective.members,)

@@ -14,6 +14,10 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from topologies import Paths, Topology
+from topologies.memory import require_memory
+
+#: Bytes that a hop takes at the peak, from listing the sends to simulating them first come, first served.
+BYTES_PER_HOP = 150
 
 
 def routed(
@@ -84,6 +88,8 @@ def on_routes(
     """
     route = np.asarray(route, np.int64).reshape(-1)
     length = np.diff(route_start)[route]
+    hops = int(length.sum())
+    require_memory(hops * BYTES_PER_HOP, f"{collective.kind} as {hops} hops")
     send = np.repeat(np.arange(len(route)), length)
     place = np.arange(len(send)) - np.repeat(np.cumsum(length) - length, length)  # position within the route
     several = length > 1

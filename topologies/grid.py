@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from topologies.cables import Cables, wired
+from topologies.exceptions import TopologyError
 from topologies.shape import (
     DEFAULT_BANDWIDTH_GBPS,
     DEFAULT_LATENCY_US,
@@ -43,6 +44,7 @@ def mesh(
     TopologyError
         A size below 1, a wrong number of values, or more than 2^27 links.
     """
+    _refuse_separate_sizes("mesh", shape, bandwidth_gbps)
     return _grid("mesh", shape, bandwidth_gbps, latency_us, wrap=False)
 
 
@@ -65,6 +67,7 @@ def torus(
     TopologyError
         A size below 1, a wrong number of values, or more than 2^27 links.
     """
+    _refuse_separate_sizes("torus", shape, bandwidth_gbps)
     return _grid("torus", shape, bandwidth_gbps, latency_us, wrap=True)
 
 
@@ -84,6 +87,15 @@ def neighbours(sizes: Sequence[int], dimension: int, wrap: bool) -> tuple[np.nda
         return npu, np.where(place == size - 1, following - size * stride, following)
     inner = place < size - 1
     return npu[inner], following[inner]
+
+
+def _refuse_separate_sizes(kind: str, shape: int | Sequence[int], bandwidth_gbps: PerDimension) -> None:
+    """Refuse ``mesh(3, 3)``: it would be a line of three NPUs at 3 GB/s, which nobody means."""
+    if isinstance(shape, int) and isinstance(bandwidth_gbps, int):
+        raise TopologyError(
+            f"{kind}({shape}, {bandwidth_gbps}): give the sizes together, as in {kind}([{shape}, {bandwidth_gbps}]), "
+            f"or a bandwidth as a float, as in {kind}({shape}, {float(bandwidth_gbps)})"
+        )
 
 
 def _grid(

@@ -207,10 +207,8 @@ def _from_file(name: str, kind: str) -> Topology:
         raise TopologyError(f"topology {shortened(name)!r}: a fabric is not wired yet; only synthesizers that choose "
                             "the network take one, so choose such a synthesizer or a wired topology")  # fmt: skip
     near = difflib.get_close_matches(kind.lower().replace("-", "_"), _KINDS, 1, 0.6)
-    wanted = (
-        f"did you mean {near[0]}, as in {KINDS[near[0]][0]}?" if near else f"expected {_GRAMMAR}, such as {examples}"
-    )
-    raise TopologyError(
-        f"topology {shortened(name)!r}: no such file, and unknown kind {shortened(kind)!r}; {wanted} "
-        "(collbench list topologies shows every kind)"
-    )
+    if near:
+        wanted = f"did you mean {near[0]}, as in {KINDS[near[0]][0]}? (collbench list topologies shows all kinds)"
+    else:
+        wanted = f"expected {_GRAMMAR}, such as {examples}"
+    raise TopologyError(f"topology {shortened(name)!r}: no such file, and unknown kind {shortened(kind)!r}; {wanted}")

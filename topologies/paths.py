@@ -7,7 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from topologies.exceptions import TopologyError
+from topologies.memory import require_memory
 from topologies.topology import Topology
+
+#: Bytes per link of a route while many are followed at once.
+_BYTES_PER_LINK = 32
 
 _UNREACHED = -9999  # what scipy writes where there is no predecessor
 
@@ -94,6 +98,7 @@ class Paths:
         keys = topology.src[self._best].astype(np.int64) * topology.num_nodes + topology.dst[self._best]  # ascending
         node, active = target.copy(), np.flatnonzero(source != target)
         backwards: list[tuple[np.ndarray, np.ndarray]] = []  # the links of all unfinished routes, last link first
+        followed = 0
         while active.size:
             previous = self._before[self._row[source[active]], node[active]].astype(np.int64)
             if (previous == _UNREACHED).any():
@@ -102,6 +107,8 @@ class Paths:
                 raise TopologyError(f"topology {topology.name}: {names[0]} cannot reach {names[1]}")
             links = self._best[np.searchsorted(keys, previous * topology.num_nodes + node[active])]
             backwards.append((active, links))
+            followed += len(links)
+            require_memory(followed * _BYTES_PER_LINK, f"routes of {followed} links or more in all")
             node[active] = previous
             active = active[previous != source[active]]
         start = np.zeros(len(source) + 1, np.int64)

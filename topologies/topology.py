@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_BANDWIDTH_GBPS = 1e9
 _MAX_LATENCY_US = 1e12
+_MAX_NODES = 2**22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,13 +62,15 @@ class Topology:
     node_names: Sequence[str] = field(default=())
 
     def __post_init__(self) -> None:
+        # Names reach terminals and tables: nothing in them may move a cursor or end a line.
+        object.__setattr__(self, "name", _printable(self.name))
         if self.num_npus < 1 or self.num_switches < 0:
             raise TopologyError(
                 f"topology {self.name}: expected at least one NPU and no negative number of switches, "
                 f"found {self.num_npus} and {self.num_switches}"
             )
-        if self.num_nodes >= 2**31:
-            raise TopologyError(f"topology {self.name}: {self.num_nodes} nodes; expected fewer than 2^31")
+        if self.num_nodes > _MAX_NODES:
+            raise TopologyError(f"topology {self.name}: {self.num_nodes} nodes; expected at most {_MAX_NODES}")
         for column, dtype in (("src", np.int64), ("dst", np.int64), ("latency_us", float), ("bandwidth_gbps", float)):
             array = np.array(getattr(self, column)).reshape(-1)
             if array.size and dtype is np.int64 and array.dtype.kind not in "iu":
@@ -76,7 +79,7 @@ class Topology:
         lengths = {len(self.src), len(self.dst), len(self.latency_us), len(self.bandwidth_gbps)}
         if len(lengths) != 1:
             raise TopologyError(f"topology {self.name}: link columns differ in length: {sorted(lengths)}")
-        names = tuple(str(name) for name in self.node_names)
+        names = tuple(_printable(name) for name in self.node_names)
         if names and len(names) != self.num_nodes:
             raise TopologyError(f"topology {self.name}: {len(names)} node names for {self.num_nodes} nodes")
         object.__setattr__(self, "node_names", names)
@@ -322,6 +325,11 @@ class Topology:
         """Return a copy with some fields changed."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return Topology(**(fields | changes))
+
+
+def _printable(text: object) -> str:
+    """Return text with everything that is not printable replaced."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(text))
 
 
 def _grouped(key: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

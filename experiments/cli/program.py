@@ -9,11 +9,14 @@ from __future__ import annotations
 import difflib
 import os
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import click
+
+from experiments.interruption import Terminated, raise_if_interrupted, watch
 
 TRACEBACK = "COLLBENCH_TRACEBACK"
 
@@ -76,6 +79,8 @@ class Program(Commands):
         # A stream that was closed (``>&-``) is None; what would have gone there is wanted by nobody.
         sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  until the end
         sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  until the end
+        if threading.current_thread() is threading.main_thread():
+            watch()
         try:
             status = super().main(args, "collbench", complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
@@ -86,6 +91,10 @@ class Program(Commands):
             return _say(f"collbench: {error.format_message()}", error.exit_code)
         except BrokenPipeError:
             return _hang_up()
+        except KeyboardInterrupt:
+            return _say("collbench: interrupted; nothing was written", 130)
+        except Terminated:
+            return _say("collbench: told to end; nothing was written", 143)
         except MemoryError:
             return _say("collbench: out of memory; give a smaller problem", 1)
         except OSError as error:
@@ -110,6 +119,8 @@ class Program(Commands):
         except Exception as error:
             # Imported here: the package is slow to import, and --help does not need it.
             from topologies.exceptions import CollbenchError
+
+            raise_if_interrupted(error)
 
             if not isinstance(error, CollbenchError) or _wants_traceback():
                 raise

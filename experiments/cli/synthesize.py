@@ -71,6 +71,7 @@ def synthesize(
     Options of the synthesizer have their own defaults here; compare tunes them (see its help).
     """
     from experiments.evaluate import evaluate
+    from experiments.interruption import raise_if_interrupted
     from simulator import LinkModel
     from synthesizers import Problem, parse_options
     from topologies import OptionError
@@ -96,6 +97,7 @@ def synthesize(
         raise Failure(f"{synthesizer.name} on {topology.name}, {kind}: {record.status}: {record.reason}")
     if record.reason:
         remark(f"{synthesizer.name}: {record.reason}")
+    raise_if_interrupted()
     if out is not None:
         _save(record, schedule, out)
     if as_json:

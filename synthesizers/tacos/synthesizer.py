@@ -116,7 +116,8 @@ class Tacos(Synthesizer):
             np.cumsum([len(route) for route in routes], out=start[1:])
             joined = np.array([link for route in routes for link in route], np.int64)
             notes = {**planned.notes, "degree": degree}
-            if degree > 1:  # wires that share a port pay its latency one by one, which the plan knows nothing of
+            if degree > 1 or problem.model.switching != "cut_through":
+                # The plan knows nothing of wires that share a port, nor of a switch that waits for the last byte.
                 del notes["planned_us"]
             candidates += [
                 on_routes(topology, planned.collective, planned.chunk, planned.link, start, joined,

@@ -8,10 +8,11 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from synthesizers import OptionsBase, Synthesizer, available, discover, find, parse_options, registry
+from schedules import collective
+from synthesizers import OptionsBase, Problem, Synthesizer, available, discover, find, parse_options, registry
 from synthesizers.registry import GROUP
 from synthesizers.tacos import Tacos
-from topologies import OptionError
+from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {"direct", "double_binary_tree", "halving_doubling", "ring", "tacos"}
 
@@ -278,3 +279,21 @@ class TestParseOptions:
         """A synthesizer without options says so."""
         with pytest.raises(OptionError, match="It has: none"):
             parse_options(find("halving_doubling"), {"pieces": 1})
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("name", "option", "word"),
+        [("tacos", "rule", "rarest"), ("ring", "direction", "two_way"), ("direct", "pieces", "auto")],
+    )
+    def test_choices_are_named(self, name, option, word):
+        """An option that is one of some words says which."""
+        with pytest.raises(OptionError, match=rf"expected one of .*{word}"):
+            parse_options(available()[name], {option: "nonsense"})
+
+
+@pytest.mark.parametrize("size", [1e6, "1MB", None, True])
+def test_sizes_are_whole_bytes(size):
+    """A size that is not a whole number is refused where the problem is stated, not somewhere in a kernel."""
+    with pytest.raises(CollectiveError, match="is not a whole number of bytes"):
+        Problem(ring(4), collective("all_gather", 4), size)

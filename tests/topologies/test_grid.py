@@ -119,3 +119,12 @@ class TestTorus:
     def test_allgather_optimum(self, allgather_gbps, side, gbps):
         """The AllGather optimum is the one of the known-answers table (bounds.md)."""
         assert allgather_gbps(torus((side, side))) == pytest.approx(gbps, abs=1e-3)
+
+
+class TestSeparateSizes:
+    @pytest.mark.parametrize("build", [mesh, torus])
+    def test_separate_sizes_are_refused(self, build):
+        """Sizes given one by one would be read as a bandwidth: a line of three NPUs at 3 GB/s, which nobody means."""
+        with pytest.raises(TopologyError, match=r"give the sizes together, as in \w+\(\[3, 4\]\)"):
+            build(3, 4)
+        assert build(3, 4.0).num_npus == 3
