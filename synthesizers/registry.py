@@ -43,6 +43,18 @@ def names() -> list[str]:
     return list(_entries())
 
 
+def require_known(name: str) -> None:
+    """Refuse a name that no plugin has, without importing any.
+
+    Raises
+    ------
+    OptionError
+        No such plugin; the nearest name is given.
+    """
+    if name not in names():
+        raise _unknown(name, names())
+
+
 def load(name: str) -> Plugin:
     """Return one plugin without importing the others, which may be slow or worse.
 
@@ -51,10 +63,8 @@ def load(name: str) -> Plugin:
     OptionError
         No such plugin; the nearest name is given.
     """
-    entries = _entries()
-    if name not in entries:
-        raise _unknown(name, list(entries))
-    return _plugin(*entries[name])
+    require_known(name)
+    return _plugin(*_entries()[name])
 
 
 def _entries() -> dict[str, tuple[EntryPoint, str | None]]:
