@@ -42,11 +42,12 @@ class PluginEnvironment:
         command = [self.python, *_PROGRAMS[program], *arguments]
         return self._run(list(map(str, command)), cwd, timeout, environment, check=False)
 
-    def install(self, folder: Path) -> None:
-        """Install the package in a folder."""
+    def install(self, folder: Path, editable: bool = False):
+        """Install the package in a folder, and return the finished process."""
         pip = [sys.executable, "-m", "pip", "--python", self.python, "--quiet", "--disable-pip-version-check"]
         options = ["--no-deps", "--no-build-isolation", "--no-index", "--no-cache-dir"]
-        self._run(list(map(str, [*pip, "install", *options, folder])), folder.parent)
+        target = ["--editable", folder] if editable else [folder]
+        return self._run(list(map(str, [*pip, "install", *options, *target])), folder.parent)
 
     @staticmethod
     def _run(command: list[str], cwd: Path, timeout: float = 120, environment: dict[str, str] | None = None,
