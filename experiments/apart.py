@@ -12,7 +12,7 @@ from experiments.evaluate import blank, evaluate
 from experiments.isolation import EndedError, Isolation, OverdueError
 from experiments.record import Record
 from simulator import bound
-from synthesizers import Problem, Synthesizer, discover, parse_options
+from synthesizers import Problem, Synthesizer, parse_options, registry
 from synthesizers.registry import OURS, Plugin, load
 
 #: Seconds after which a run of a plugin is ended, where no limit is given.
@@ -42,7 +42,7 @@ class Runs(AbstractContextManager["Runs"]):
     def evaluate(self, problem: Problem, synthesizer: Synthesizer, options: Mapping[str, str]) -> Record:
         """Return the record of a run; see `experiments.evaluate.evaluate`."""
         name = synthesizer.name
-        if self._kill_after_s is None and discover()[name].source == OURS:
+        if self._kill_after_s is None and registry.discover()[name].source == OURS:
             return evaluate(problem, synthesizer, options)[0]
         if self._isolation is None:
             self._isolation = self._opened.enter_context(Isolation())
