@@ -10,6 +10,7 @@ from experiments.cli.listing import listing
 from experiments.cli.program import Program
 from experiments.cli.simulate import simulate
 from experiments.cli.synthesize import synthesize
+from experiments.cli.synthesizer import synthesizer
 from experiments.cli.topology import topology
 from experiments.cli.verify import verify
 
@@ -26,5 +27,5 @@ def main() -> None:
     """
 
 
-for command in (listing, topology, bound, synthesize, simulate, verify, compare):
+for command in (listing, topology, bound, synthesize, simulate, verify, compare, synthesizer):
     main.add_command(command)

@@ -30,7 +30,7 @@ from experiments.cli.parameters import (
     topology_option,
 )
 from experiments.cli.program import Failure
-from experiments.cli.values import SizesType, SynthesizerType
+from experiments.cli.values import SecondsType, SizesType, SynthesizerType
 
 if TYPE_CHECKING:
     from experiments.record import Record
@@ -50,6 +50,12 @@ _HEADERS = ("synthesizer", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "effi-\ncie
 @collective_options
 @run_options
 @model_options
+@click.option(
+    "--kill-after",
+    "kill_after_s",
+    type=SecondsType(),
+    help="End each run after this long (default: plugins after 10 minutes, collbench's own never).",
+)
 @click.option("--csv", "csv_file", type=click.Path(), help="File for all records as comma-separated values.")
 @json_option
 def compare(
@@ -61,6 +67,7 @@ def compare(
     time_limit_s: float | None,
     latency: str,
     switching: str,
+    kill_after_s: float | None,
     csv_file: str | None,
     as_json: bool,
     **asked: Any,
@@ -69,31 +76,34 @@ def compare(
 
     Every synthesizer that can cut its chunks into pieces runs with pieces=auto, so that all are tuned alike. With
     --chunks they all keep those chunks instead (pieces=1). An option given with -m (-m tacos:pieces=4) wins over both.
-    What is unsupported or fails stands at the end, with the reason. Exit status 1: nothing worked for some size.
+    What is unsupported or fails stands at the end, with the reason; so does a plugin that cannot be imported. Plugins
+    run in a process of their own. Exit status 1: nothing worked for some size.
     """
-    from experiments.evaluate import evaluate
+    from experiments.apart import Runs, unusable
     from simulator import LinkModel
-    from synthesizers import Problem
+    from synthesizers import Problem, discover
     from topologies import format_bytes
 
     collective = build_collective(topology, kind, **asked)
     entrants = _entrants(choices, "auto" if asked["chunks"] is None else "1")
     if csv_file is not None:
         require_writable(csv_file)
+    broken = [] if choices else [plugin for plugin in discover().values() if plugin.synthesizer is None]
     model = LinkModel(latency, switching)
     problems = [Problem(topology, collective, size, model, seed, time_limit_s) for size in sizes]
     results: list[list[tuple[str, Record]]] = []
-    for problem in problems:
-        rows = []
-        for label, synthesizer, options in entrants:
-            with progress(f"{label}: {kind} {format_bytes(problem.size)} on {topology.name}"), reserved_stdout():
-                record, _ = evaluate(problem, synthesizer, options)
-            if record.status == "ok" and record.reason:
-                remark(f"{label}: {record.reason}")
-            rows.append((label, record))
-        results.append(sorted(rows, key=_rank))
-        if not as_json:
-            _print(results[-1])
+    with Runs(kill_after_s) as runs:
+        for problem in problems:
+            rows = [(plugin.name, unusable(problem, plugin)) for plugin in broken]
+            for label, synthesizer, options in entrants:
+                with progress(f"{label}: {kind} {format_bytes(problem.size)} on {topology.name}"), reserved_stdout():
+                    record = runs.evaluate(problem, synthesizer, options)
+                if record.status == "ok" and record.reason:
+                    remark(f"{label}: {record.reason}")
+                rows.append((label, record))
+            results.append(sorted(rows, key=_rank))
+            if not as_json:
+                _print(results[-1])
     if csv_file is not None:
         _write_csv([row for rows in results for row in rows], csv_file)
     if as_json:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.cli.output import number, print_facts, print_json, print_table, progress, share
+from experiments.cli.output import number, print_facts, print_json, print_table, progress, require_writable, share
 from experiments.cli.parameters import LATENCIES, SWITCHINGS, json_option
 from experiments.cli.program import Failure
 from experiments.cli.reading import file_argument, is_schedule, read, require_same, same_topology_option
@@ -31,6 +32,9 @@ _TIMELINE_HOPS = 2**23
 @click.option("--latency", type=click.Choice(LATENCIES), help="Default: as the file says, else blocking.")
 @click.option("--switching", type=click.Choice(SWITCHINGS), help="Default: as the file says, else cut_through.")
 @click.option("--critical-path", is_flag=True, help="Show the chain of hops and waits that explains the time.")
+@click.option(
+    "--trace", type=click.Path(), metavar="FILE.json", help="File for a trace, to be opened in ui.perfetto.dev."
+)
 @json_option
 def simulate(
     file: str,
@@ -39,6 +43,7 @@ def simulate(
     latency: str | None,
     switching: str | None,
     critical_path: bool,
+    trace: str | None,
     as_json: bool,
 ) -> None:
     """Print how long a schedule takes, beside the bound; it is verified first.
@@ -47,25 +52,42 @@ def simulate(
     ASTRA-sim's answers are kept). The links of such a list are pipelined and store_and_forward unless its units say
     otherwise.
     """
+    if trace is not None:
+        _require_trace_file(trace, file)
     content = read(file)
     require_same(file, content.topology, topology)
     with progress(f"simulating {file}"):
         if is_schedule(content):
-            result = _schedule_result(file, content, size, latency, switching, critical_path)
+            result = _schedule_result(file, content, size, latency, switching, critical_path, trace)
         elif size is not None:
             raise click.UsageError(f"{file} is a list of transfers, which has its own bytes: leave --size out")
         elif critical_path:
             raise click.UsageError(f"{file} is a list of transfers: --critical-path needs a schedule of collbench")
         else:
-            result = _transfers_result(content, latency, switching)
+            result = _transfers_result(content, latency, switching, trace)
     if as_json:
         print_json(result)
         return
     _print(result)
 
 
+def _require_trace_file(trace: str, file: str) -> None:
+    """Refuse a name that is no trace's, or that of the file to be simulated."""
+    if not trace.lower().endswith(".json"):
+        raise click.UsageError(f"--trace {trace}: expected a name that ends in .json")
+    if os.path.realpath(trace) == os.path.realpath(file):
+        raise click.UsageError(f"--trace {trace} would overwrite the file to be simulated; give another name")
+    require_writable(trace)
+
+
 def _schedule_result(
-    file: str, schedule: Schedule, size: int | None, latency: str | None, switching: str | None, critical_path: bool
+    file: str,
+    schedule: Schedule,
+    size: int | None,
+    latency: str | None,
+    switching: str | None,
+    critical_path: bool,
+    trace: str | None,
 ) -> dict[str, Any]:
     """Return the record of a schedule file, by the names of the JSON form."""
     from schedules import verify as prove
@@ -79,6 +101,10 @@ def _schedule_result(
     model = LinkModel(
         latency or notes.get("latency") or LATENCIES[0], switching or notes.get("switching") or SWITCHINGS[0]
     )
+    if trace is not None:
+        from experiments.trace import require_traceable, slices_of_schedule, write_trace
+
+        require_traceable(schedule.num_hops)
     # A plan is of one size and link model: beside another it would mislead.
     planned_for = notes.get("size"), notes.get("latency")
     try:
@@ -113,6 +139,9 @@ def _schedule_result(
     }
     if critical_path and times is not None:
         result["critical_path"] = _segments(times)
+    if trace is not None and times is not None:
+        write_trace(slices_of_schedule(times), trace)
+        result["trace"] = trace
     return result
 
 
@@ -134,12 +163,19 @@ def _segments(times: Timeline) -> list[dict[str, Any]]:
     ]
 
 
-def _transfers_result(transfers: TransferList, latency: str | None, switching: str | None) -> dict[str, Any]:
+def _transfers_result(
+    transfers: TransferList, latency: str | None, switching: str | None, trace: str | None
+) -> dict[str, Any]:
     """Return the times of a list of transfers, by the names of the JSON form."""
     from simulator import simulate_transfers
 
     model = _stated_model(transfers.units, latency, switching)
-    time_us = simulate_transfers(transfers, model)[2] / 1e6
+    if trace is not None:
+        from experiments.trace import require_traceable, slices_of_transfers, write_trace
+
+        require_traceable(len(transfers.links))
+    start, end, total = simulate_transfers(transfers, model)
+    time_us = total / 1e6
     result: dict[str, Any] = {
         "topology": transfers.topology.name,
         "num_npus": transfers.topology.num_npus,
@@ -152,6 +188,9 @@ def _transfers_result(transfers: TransferList, latency: str | None, switching: s
     if transfers.expected_ns is not None:
         result["expected_ns"] = transfers.expected_ns
         result["over_expected_ns"] = time_us * 1e3 - transfers.expected_ns
+    if trace is not None:
+        write_trace(slices_of_transfers(transfers, model, start, end), trace)
+        result["trace"] = trace
     return result
 
 
@@ -183,6 +222,8 @@ def _print(result: dict[str, Any]) -> None:
             ("verified", "yes"),
         ]
     facts.append(("transfers", f"{result['transfers']:,}"))
+    if "trace" in result:
+        facts.append(("trace", f"{result['trace']} (open it in https://ui.perfetto.dev)"))
     print_facts(facts)
     path = result.get("critical_path", [])
     if path:

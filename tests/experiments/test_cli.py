@@ -76,7 +76,7 @@ def plugged(monkeypatch):
     """Return a function that makes a synthesizer, or a broken plugin, the only one there is."""
 
     def plug(act=None, error=None):
-        plugin = registry.Plugin("plain", "a test", None if error else Plain(act), error)
+        plugin = registry.Plugin("plain", registry.OURS, None if error else Plain(act), error)
         for module in (registry, synthesizers):
             monkeypatch.setattr(module, "discover", lambda: {"plain": plugin})
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from schedules import collective
 from synthesizers import OptionsBase, Problem, Synthesizer, available, discover, find, parse_options, registry
-from synthesizers.registry import GROUP
+from synthesizers.import_limit import seconds
+from synthesizers.registry import GROUP, load, names
 from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
@@ -188,6 +191,29 @@ class TestDiscover:
         install.value("broken", "collbench_broken:Thing")
         self.is_listed("broken", expected)
 
+    def test_import_that_never_ends(self, install, tmp_path, monkeypatch):
+        """An import that goes on for ever, whatever it catches, is ended, and alarms are as they were before."""
+        code = "while True:\n    try:\n        while True:\n            pass\n    except Exception:\n        pass\n"
+        (tmp_path / "collbench_endless.py").write_text(code)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.setenv("COLLBENCH_IMPORT_LIMIT", "0.3")
+        install.value("endless", "collbench_endless:Thing")
+        handler, timer = signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)
+        self.is_listed("endless", r"ImportLimit: its import took over 0.3 s; .* raise COLLBENCH_IMPORT_LIMIT")
+        assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (handler, timer)
+
+    @pytest.mark.parametrize(("text", "limit"), [("7.5", 7.5), ("", 20), ("soon", 20), ("-1", 20), ("nan", 20)])
+    def test_import_limit(self, monkeypatch, text, limit):
+        """The limit is what the environment says, where that is a positive number."""
+        monkeypatch.setenv("COLLBENCH_IMPORT_LIMIT", text)
+        assert seconds() == limit
+
+    def test_import_in_a_thread(self, install):
+        """Where no alarm can ring, plugins are imported without a limit."""
+        install.thing("good", Good)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(discover).result()["good"].error is None
+
     def test_user_may_interrupt(self, install, tmp_path, monkeypatch):
         """Control-C during a slow import is the user's, not the plugin's."""
         (tmp_path / "collbench_slow.py").write_text("raise KeyboardInterrupt\n")
@@ -223,6 +249,28 @@ class TestDiscover:
             find(name)
         assert set(available()) >= BUILT_IN
         assert name not in available()
+
+
+class TestLoad:
+    def test_imports_no_other(self, install):
+        """One plugin is loaded by its name alone; the names are known without loading any."""
+        install.value("absent", "collbench_no_such_module:Thing")
+        install.thing("good", Good)
+        assert names() == sorted(names())
+        assert set(names()) >= BUILT_IN | {"absent", "good"}
+        assert isinstance(load("good").synthesizer, Good)
+        assert "ModuleNotFoundError" in load("absent").error
+
+    def test_name_taken(self, install):
+        """A plugin whose name is taken carries the reason."""
+        install.thing("tacos", Good, dist="aaa")
+        assert "taken by collbench" in load("tacos (aaa)").error
+        assert isinstance(load("tacos").synthesizer, Tacos)
+
+    def test_unknown(self):
+        """An unknown name gets the nearest one."""
+        with pytest.raises(OptionError, match="did you mean 'tacos'"):
+            load("tacoss")
 
 
 class TestFind:
