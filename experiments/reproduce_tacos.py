@@ -22,7 +22,7 @@ if __package__ in (None, ""):
     # Run as a file, Python puts this folder on the path, where our modules would hide libraries of the same names.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from experiments.plotting import save, styled
+from experiments.plots.style import save, styled
 from experiments.tacos_study.bandwidth import bandwidth_figure
 from experiments.tacos_study.grid import FULL, QUICK, Grid
 from experiments.tacos_study.progress import progress

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.plotting import label_of
+from experiments.plots.style import label_of
 from experiments.tacos_study.grid import Grid, Run
 from experiments.tacos_study.running import Row, attempt
 from experiments.tacos_study.tables import title_of

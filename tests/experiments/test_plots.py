@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from experiments.plotting import LABELS, colour_of, label_of, save, styled
+from experiments.plots.style import LABELS, colour_of, label_of, save, styled
 from experiments.tacos_study.bandwidth import bandwidth_figure
 from experiments.tacos_study.grid import Network
 from experiments.tacos_study.scaling import PUBLISHED, scaling_figure
