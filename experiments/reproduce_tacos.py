@@ -144,8 +144,7 @@ def reproduce(grid: Grid, out: Path, jobs: int = 1) -> int:
             links.take(busy_links(grid, algorithm))
             step(f"links of {grid.heat_map.name} {algorithm}")
         links.finish()
-        width = int(grid.heat_map.shape.partition("×")[0])
-        plots += save(utilisation_figure(links.rows, width), out, "utilisation")
+        plots += save(utilisation_figure(links.rows), out, "utilisation")
 
         for series in grid.series:
             times.take(measured(series), lambda row: step(f"synthesis time {row['topology']} {row['collective']}"))

@@ -1,6 +1,6 @@
 """Quality against cost: efficiency against synthesis time, with the Pareto front, a panel for each collective.
 
-The means are over the problems that every synthesizer of the panel solved, so that nobody gains by leaving hard ones out.
+Means are over the problems that every synthesizer of the panel solved: nobody gains by leaving hard ones out.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _figure(points: pd.DataFrame, collectives: Sequence[str]) -> Figure:
     for axes in panels[len(collectives) :]:
         axes.set_axis_off()
     figure.legend(list(legend.values()), list(legend), loc="outside upper center", ncols=min(len(legend), 2 + across))
-    note(figure, "Large: mean efficiency and geometric mean of the time over the problems that all of the panel solved.\n"
+    note(figure, "Large: mean efficiency, geometric mean of the time, over the problems that all of the panel solved.\n"
                  "Small: each problem. Front: nobody else is both faster to make and more efficient.")  # fmt: skip
     return figure
 

@@ -131,8 +131,11 @@ def scaling_figure(rows: Sequence[Row]) -> Figure:
     axes.set_title("Synthesis time of TACOS")
     axes.legend(loc="upper left")
     machine = next((row["machine"] for row in rows), "")
-    note(figure, f"One chunk of 1 MiB for each NPU; warm, best of up to {_REPEATS}, on {machine}.\n"
-                 f"Lines: fits from {_FITTED_FROM} NPUs on. After the scalability figure of TACOS (MICRO'24).")  # fmt: skip
+    note(
+        figure,
+        f"One chunk of 1 MiB for each NPU; warm, best of up to {_REPEATS}, on {machine}.\n"
+        f"Lines: fits from {_FITTED_FROM} NPUs on. After the scalability figure of TACOS (MICRO'24).",
+    )
     return figure
 
 

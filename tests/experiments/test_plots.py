@@ -39,7 +39,7 @@ def _heat_maps():
         for src, dst in zip(topology.src.tolist(), topology.dst.tolist(), strict=True)
     ]
     failed = common | {"synthesizer": "ring", "status": "failed", "reason": "no luck", "time_us": None}
-    return utilisation_figure([failed, *drawn], 3)
+    return utilisation_figure([failed, *drawn])
 
 
 def _times():
