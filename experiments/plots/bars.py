@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.plots.rows import absent, by_collective, entrants, medians, short_label, shown_sizes
-from experiments.plots.style import GREY, Look, looks, note, pages, title_of
+from experiments.plots.style import GREY, Look, legend_of, looks, note, pages, title_of
 from topologies import format_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -59,7 +60,7 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
     sizes, remark = shown_sizes(rows)
     figure = Figure(figsize=(10.5, 1.3 + 2.7 * len(sizes)), layout="constrained")
     panels = figure.subplots(len(sizes), 1, sharex=True, squeeze=False)[:, 0]
-    legend = {}
+    legend: dict[str, Artist] = {}
     for axes, size in zip(panels, sizes, strict=True):
         bars = Bars()
         for at, place in enumerate(places):
@@ -79,11 +80,12 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
         grouped_bars(axes, len(places), look, bars, one=f"{look[base].label} = 1", written=best)
         axes.set_title(f"{title_of(collective)}, {format_bytes(size)}")
         axes.set_ylabel(f"speed ÷ {look[base].label}\n(ratio of times)")
-        legend |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        legend |= legend_of(axes)
     panels[-1].set_xticks(range(len(places)), [short_label(place) for place in places], fontsize=8)
     panels[-1].set_xlabel("topology")
     figure.legend(list(legend.values()), list(legend), loc="outside upper center", ncols=min(len(legend), 7))
-    note(figure, f"Verified schedules, simulated (α–β). n/a: not supported. {remark} {others}".strip())
+    unsupported = "n/a: not supported. " if "n/a" in missing.values() else ""
+    note(figure, f"Verified schedules, simulated (α–β). {unsupported}{remark} {others}".strip())
     return figure
 
 

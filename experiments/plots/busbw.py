@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.plots.rows import by_collective, medians, series_of
-from experiments.plots.style import Look, looks, note, pages, spread, title_of
+from experiments.plots.style import Look, legend_of, looks, note, pages, spread, title_of
 from topologies import format_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -47,11 +48,11 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
     figure = Figure(figsize=(max(3.5 * across, 6.5), 1.2 + 2.5 * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
     limits = _limits(rows, collective)
-    legend = {}
+    legend: dict[str, Artist] = {}
     for axes, place in zip(panels, places, strict=False):
         _panel(axes, rows[rows["place"] == place], limits.get(place, {}), look)
         axes.set_title(place, fontsize=9 if len(place) > 30 else 10, wrap=True)
-        legend |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        legend |= legend_of(axes)
     for axes in panels[len(places) :]:
         axes.set_axis_off()
     for at in range(0, len(places), across):
@@ -70,7 +71,8 @@ def _limits(rows: pd.DataFrame, collective: str) -> dict[str, dict[int, float]]:
 
     found: dict[str, dict[int, float]] = {}
     known = rows[(rows["bound_us"] > 0) & (rows["ranks"] >= 1)]
-    for (place, size, ranks), bound in known.groupby(["place", "size", "ranks"])["bound_us"].median().items():
+    bounds = known.groupby(["place", "size", "ranks"])["bound_us"].median().reset_index()
+    for place, size, ranks, bound in bounds.itertuples(index=False, name=None):
         try:
             factor = busbw_factor(collective, int(ranks))
         except CollectiveError:  # a collective of a later version: its bandwidths stand, its bound is unknown

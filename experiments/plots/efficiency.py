@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from experiments.plots.rows import absent, by_collective, entrants, medians, shown_sizes
-from experiments.plots.style import GREY, looks, note, pages, title_of
+from experiments.plots.style import GREY, legend_of, looks, note, pages, title_of
 from topologies import format_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
 COLUMNS = ("efficiency",)
@@ -51,7 +52,7 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
     figure = Figure(figsize=(10.5, 1.7 + height), layout="constrained")
     panels = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
     step = _FILLED / max(len(look), 1)
-    legend = {}
+    legend: dict[str, Artist] = {}
     for axes, size in zip(panels, sizes, strict=True):
         for lane, (name, each) in enumerate(look.items()):
             offset = -_FILLED / 2 + (lane + 0.5) * step
@@ -63,7 +64,7 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
                 if (place, size, name) in missing:
                     axes.text(0.01, at + offset, f"{each.label}: {missing[place, size, name]}", fontsize=6.5,
                               color=GREY, va="center")  # fmt: skip
-        axes.axvline(1, color="black", linewidth=1.8, label="Bound (provable)")
+        axes.axvline(1, color="black", linewidth=1.8, zorder=1, label="Bound (provable)")
         for at in range(1, len(places)):
             axes.axhline(at - 0.5, color="#DDDDDD", linewidth=0.6, zorder=0.5)
         axes.set_title(f"{title_of(collective)}, {format_bytes(size)}")
@@ -72,10 +73,11 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
         axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
         axes.grid(False, axis="y")
         axes.tick_params(axis="y", length=0)
-        legend |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        legend |= legend_of(axes)
     panels[0].set_yticks(range(len(places)), [place.replace("@", "\n@") for place in places])
     panels[0].set_ylim(len(places) - 0.5, -0.5)  # the first at the top
     panels[0].set_ylabel("topology")
     figure.legend(list(legend.values()), list(legend), loc="outside upper center", ncols=min(len(legend), 7))
-    note(figure, f"Verified schedules, simulated (α–β). n/a: not supported. {remark} {others}".strip())
+    unsupported = "n/a: not supported. " if "n/a" in missing.values() else ""
+    note(figure, f"Verified schedules, simulated (α–β). {unsupported}{remark} {others}".strip())
     return figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.plots.simulated import Simulated, drawn_as, file_name, heading, said, time_axis
+from experiments.plots.simulated import Simulated, drawn_as, file_name, said, time_axis
 from experiments.plots.style import Look, note
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _figure(schedule: Simulated, look: Look) -> Figure:
     axes.set_ylim(len(links) - 0.4, -0.6)
     axes.set_ylabel("link")
     axes.grid(False, axis="y")
-    axes.set_title(f"{said(schedule, look, heading([schedule]))}, {schedule.problem}")
+    axes.set_title(f"{said(schedule, look, common='')}")
     if legend:
         figure.legend(handles=legend, loc="outside upper right", ncols=2)
     of_all = f"The {len(links)} busiest of {topology.num_links} links. " if len(links) < topology.num_links else ""

@@ -45,7 +45,7 @@ def _figure(chosen: Sequence[tuple[Simulated, Look]]) -> Figure:
     """Return the panels of some schedules."""
     from matplotlib.figure import Figure
 
-    across = min(_ACROSS, len(chosen))
+    across = 2 if len(chosen) == 4 else min(_ACROSS, len(chosen))
     down = -(-len(chosen) // across)
     side = 6.0 if len(chosen) == 1 else 4.0
     figure = Figure(figsize=(side * across + 1.4, (side + 0.9) * down), layout="constrained")
@@ -56,7 +56,8 @@ def _figure(chosen: Sequence[tuple[Simulated, Look]]) -> Figure:
         topology = schedule.times.schedule.topology
         share = schedule.times.utilisation()
         draw_links(axes, topology, layout(topology), share, scale, side * 72)
-        axes.set_title(f"{said(schedule, look, common)}\n{busy_text(share)}", fontsize=10, wrap=True)
+        title = said(schedule, look, common, between="\n")
+        axes.set_title(f"{title}\n{busy_text(share)}", fontsize=10)
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
     busy_bar(figure, panels.tolist(), scale)

@@ -1,8 +1,8 @@
 """Where the nodes and links of a topology are drawn.
 
-Meshes and tori lie on their coordinates (a third dimension goes aslant); what closes a torus is two stubs that leave
-the grid. Rings and complete graphs lie on a circle, other networks where Kamada and Kawai's springs come to rest. The
-typical distance between neighbours is 1.
+Meshes, tori and binary hypercubes lie on their coordinates (a third dimension goes aslant); what closes a torus is two
+stubs that leave the grid. Rings and complete graphs lie on a circle, other networks where Kamada and Kawai's springs
+come to rest. The typical distance between neighbours is 1.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from topologies import Topology
 #: Above this many nodes springs take too long.
 _SPRINGS = 300
 
-#: How a step in each dimension of a grid is drawn; the y axis points down.
-_ACROSS = ((1.0, 0.0), (0.0, 1.0))
+#: How a step in each dimension of a binary hypercube is drawn: cubes beside cubes. The y axis points down.
+_CUBE = np.array([(1.5, 0.0), (0.0, 1.5), (0.65, 0.5), (3.3, 0.25), (0.25, 3.3), (1.7, 1.35)])
 
 #: Length of a stub.
 _STUB = 0.5
@@ -84,11 +84,10 @@ def _shape(topology: Topology) -> tuple[int, ...] | None:
 
 def _steps(shape: tuple[int, ...]) -> np.ndarray:
     """Return (D, 2): how a step in each dimension is drawn."""
-    steps = list(_ACROSS[: len(shape)])
-    if len(shape) == 3:
-        # The layers stay within one cell of the grid, so that nodes do not fall on each other.
-        steps = [(1.9, 0.0), (0.0, 1.9), (1.9 * 0.8 / shape[2], 1.9 * 0.6 / shape[2])]
-    return np.array(steps)
+    if len(shape) < 3:
+        return np.eye(2)[: len(shape)]
+    # The layers stay within one cell of the grid, so that nodes do not fall on each other.
+    return 1.9 * np.array([(1.0, 0.0), (0.0, 1.0), (0.8 / shape[2], 0.6 / shape[2])])
 
 
 def _free(topology: Topology) -> np.ndarray:
@@ -99,6 +98,9 @@ def _free(topology: Topology) -> np.ndarray:
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(nodes))
     graph.add_edges_from(zip(topology.src.tolist(), topology.dst.tolist(), strict=True))
+    if re.match(r"hypercube:[2-6]\b", topology.name) and topology.num_nodes <= 2 ** len(_CUBE):
+        bits = np.arange(nodes)[:, None] >> np.arange(len(_CUBE)) & 1
+        return bits @ _CUBE
     complete = graph.number_of_edges() == nodes * (nodes - 1) // 2
     ring = all(degree == 2 for _, degree in graph.degree) and nx.is_connected(graph)
     if nodes > _SPRINGS or complete or ring or not nx.is_connected(graph):
@@ -116,10 +118,11 @@ def _free(topology: Topology) -> np.ndarray:
 
 def _with_lines(topology: Topology, xy: np.ndarray, closing: np.ndarray) -> Layout:
     """Return the layout with a line for each link, or two stubs for one that closes a dimension."""
-    lane = np.zeros(topology.num_links, int)
+    lane = np.zeros(topology.num_links, np.int64)
     seen: dict[tuple[int, int], int] = {}
     for link, ends in enumerate(zip(topology.src.tolist(), topology.dst.tolist(), strict=True)):
-        lane[link] = seen[ends] = seen.get(ends, -1) + 1
+        seen[ends] = seen.get(ends, -1) + 1
+        lane[link] = seen[ends]
     length = np.linalg.norm(closing, axis=1, keepdims=True)
     out = np.divide(closing, length, where=length > 0, out=np.zeros_like(closing)) * _STUB
     start, end = xy[topology.src], xy[topology.dst]
@@ -132,8 +135,8 @@ def _with_lines(topology: Topology, xy: np.ndarray, closing: np.ndarray) -> Layo
             np.stack([end - out, end], axis=1)[stubs],
         ]
     )
-    link = np.concatenate([links[~stubs], links[stubs], links[stubs]])
+    of_line = np.concatenate([links[~stubs], links[stubs], links[stubs]])
     whole, half = int((~stubs).sum()), int(stubs.sum())
     from_node = np.repeat([True, True, False], [whole, half, half])
     to_node = np.repeat([True, False, True], [whole, half, half])
-    return Layout(xy, lines, link, lane[link], from_node, to_node)
+    return Layout(xy, lines, of_line, lane[of_line], from_node, to_node)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LINES = 8
 
-_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "bytes"))
+_UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1.0, "bytes"))
 
 
 def figures(schedules: Sequence[Simulated]) -> Iterator[tuple[str, Figure]]:
@@ -38,16 +38,17 @@ def figures(schedules: Sequence[Simulated]) -> Iterator[tuple[str, Figure]]:
         for (schedule, look), load in zip(chosen, loads, strict=True):
             edges = np.linspace(0, 100, len(load) + 1)
             spread = f"mean {load.mean() / unit:.3g}, most {load.max() / unit:.3g} {name}" if len(load) else "no links"
-            axes.stairs(load / unit, edges, baseline=None, color=look.colour, linewidth=1.8,
-                        label=f"{said(schedule, look, common)} ({spread})")  # fmt: skip
-            marked = (edges[:-1] + edges[1:])[:: max(len(load) // 8, 1)] / 2
-            axes.plot(marked, load[:: max(len(load) // 8, 1)] / unit, look.marker, color=look.colour,
-                      markerfacecolor="none")  # fmt: skip
+            axes.stairs(load / unit, edges, baseline=None, color=look.colour, linewidth=1.6)
+            middles = (edges[:-1] + edges[1:]) / 2
+            axes.plot(middles, load / unit, look.marker, color=look.colour, markerfacecolor="none", linestyle="none",
+                      markevery=max(len(load) // 8, 1), clip_on=False)  # fmt: skip
+            axes.plot([], [], color=look.colour, marker=look.marker, markerfacecolor="none",
+                      label=f"{said(schedule, look, common)} ({spread})")  # fmt: skip
         axes.set_xlim(0, 100)
         axes.set_ylim(0, 1.06 * most / unit or 1)
         axes.set_xlabel("links, most loaded first (% of all)")
         axes.set_ylabel(f"load of the link ({name})")
-        figure.suptitle(f"Link load: {common}" if common else "Link load")
-        figure.legend(loc="outside lower center", ncols=1)
+        axes.set_title(f"Link load: {common}" if common else "Link load")
+        figure.legend(loc="outside upper center", ncols=1 if len(chosen) < 4 or not common else 2)
         note(figure, "Bytes that cross each directed link; a level line is an even load.")
         yield file_name(schedules, "link_load", page), figure

@@ -37,13 +37,15 @@ def figures(schedules: Sequence[Simulated]) -> Iterator[tuple[str, Figure]]:
             times = schedule.times
             shares = times.utilisation_over_time(_BINS) if times.schedule.topology.num_links else np.zeros(_BINS)
             edges = np.linspace(0, times.time_us / unit, _BINS + 1)
-            axes.stairs(100 * shares, edges, color=look.colour, linewidth=1.5,
-                        label=f"{said(schedule, look, common)} (mean {shares.mean():.0%})")  # fmt: skip
+            axes.stairs(100 * shares, edges, color=look.colour)
             middles = (edges[:-1] + edges[1:]) / 2
-            axes.plot(middles[5::15], 100 * shares[5::15], look.marker, color=look.colour, markerfacecolor="none")
+            axes.plot(middles, 100 * shares, look.marker, color=look.colour, markerfacecolor="none", linestyle="none",
+                      markevery=(5, 15))  # fmt: skip
+            axes.plot([], [], color=look.colour, marker=look.marker, markerfacecolor="none",
+                      label=f"{said(schedule, look, common)} (mean {shares.mean():.0%})")  # fmt: skip
         axes.set_ylim(0, 104)
         axes.set_ylabel("links in use (% of all)")
-        figure.suptitle(f"Utilisation over time: {common}" if common else "Utilisation over time")
-        figure.legend(loc="outside lower center", ncols=1)
+        axes.set_title(f"Utilisation over time: {common}" if common else "Utilisation over time")
+        figure.legend(loc="outside upper center", ncols=1 if len(chosen) < 4 or not common else 2)
         note(figure, f"Mean of each of {_BINS} equal spans of time.")
         yield file_name(schedules, "over_time", page), figure

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.plots.rows import KEY, series_of
-from experiments.plots.style import Look, looks, note, pages, title_of
+from experiments.plots.style import Look, legend_of, looks, note, pages, title_of
 from topologies.exceptions import FormatError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -58,10 +59,10 @@ def _figure(points: pd.DataFrame, collectives: Sequence[str]) -> Figure:
     down = -(-len(collectives) // across)
     figure = Figure(figsize=(max(5.2 * across, 7.0), 1.1 + 4.0 * down), layout="constrained")
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-    legend = {}
+    legend: dict[str, Artist] = {}
     for axes, collective in zip(panels, collectives, strict=False):
         _panel(axes, points[points["collective"] == collective], collective, look)
-        legend |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        legend |= legend_of(axes)
     for axes in panels[len(collectives) :]:
         axes.set_axis_off()
     figure.legend(list(legend.values()), list(legend), loc="outside upper center", ncols=min(len(legend), 2 + across))

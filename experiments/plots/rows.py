@@ -109,6 +109,8 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 
 def _series(rows: pd.DataFrame) -> pd.Series:
     """Return who made each row."""
+    import pandas as pd
+
     if "options" in rows:
         differing = {}
         options = rows["options"].map(_plain)
@@ -121,10 +123,8 @@ def _series(rows: pd.DataFrame) -> pd.Series:
         ]
     else:
         told = [""] * len(rows)
-    series = rows["synthesizer"].copy()
-    for place, text in enumerate(told):
-        if text:
-            series.iat[place] += f":{text}"
+    names = [f"{name}:{text}" if text else name for name, text in zip(rows["synthesizer"], told, strict=True)]
+    series = pd.Series(names, rows.index)
     if "label" in rows:
         series = rows["label"].where(rows["label"].notna(), series).astype(str)
     return series
@@ -170,12 +170,13 @@ def series_of(rows: pd.DataFrame) -> list[str]:
 def medians(rows: pd.DataFrame, column: str) -> dict[tuple[str, int, str], float]:
     """Return the median of a column over seeds and repeats, by (place, size, series) of what worked."""
     worked = rows[(rows["status"] == "ok") & rows[column].notna()]
-    return worked.groupby(KEY[1:], sort=False)[column].median().to_dict()
+    found: dict[Any, float] = worked.groupby(KEY[1:], sort=False)[column].median().to_dict()
+    return found
 
 
 def absent(rows: pd.DataFrame) -> dict[tuple[str, int, str], str]:
     """Return the status of what never worked, by (place, size, series)."""
-    found: dict[tuple[str, int, str], str] = {}
+    found: dict[Any, str] = {}
     worked = rows["status"] == "ok"
     done = set(rows[worked].groupby(KEY[1:], sort=False).groups)
     for key, status in rows[~worked].groupby(KEY[1:], sort=False)["status"].first().items():

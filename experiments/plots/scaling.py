@@ -81,7 +81,7 @@ def _figure(points: pd.DataFrame, collectives: Sequence[str]) -> Figure:
     for axes in panels[len(collectives) :]:
         axes.set_axis_off()
     figure.suptitle("Synthesis time")
-    note(figure, "A point for each topology and size, median of seeds. Lines: power laws, fitted where a kind of "
+    note(figure, "A point for each topology and size, median of seeds. \nLines: power laws, fitted where a kind of "
                  "network grows through three numbers of NPUs or more.")  # fmt: skip
     return figure
 

@@ -67,10 +67,10 @@ def heading(schedules: Sequence[Simulated]) -> str:
     return problems.pop() if len(problems) == 1 else ""
 
 
-def said(schedule: Simulated, look: Look, common: str) -> str:
+def said(schedule: Simulated, look: Look, common: str, between: str = ", ") -> str:
     """Return who, how long, and for what unless a heading says so."""
     text = f"{look.label}: {short_time(schedule.times.time_us)}"
-    return text if common else f"{text}, {schedule.problem}"
+    return text if common else f"{text}{between}{schedule.problem}"
 
 
 def file_name(schedules: Sequence[Simulated], kind: str, page: int = 0) -> str:

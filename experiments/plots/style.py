@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 from topologies.atomic import atomic_path
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 STYLE = Path(__file__).parent.with_name("collbench.mplstyle")
@@ -104,6 +106,11 @@ def short_time(time_us: float) -> str:
 def note(figure: Figure, text: str) -> None:
     """Say below a figure what its marks cannot."""
     figure.supxlabel(text, fontsize=8, color=GREY)
+
+
+def legend_of(axes: Axes) -> dict[str, Artist]:
+    """Return what axes have for a legend, by label: those of several panels make one."""
+    return {label: handle for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)}
 
 
 def pages(items: Sequence[_Item], most: int) -> list[Sequence[_Item]]:
