@@ -16,8 +16,6 @@ from experiments.cli.values import SizeType
 from experiments.plots import RESULT_KINDS, SCHEDULE_KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from matplotlib.figure import Figure
 
     from experiments.plots.simulated import Simulated
@@ -47,7 +45,6 @@ def plot(files: tuple[str, ...], kinds: tuple[str, ...], out: str, size: int | N
         if not found and kinds and wanted[name]:
             needed = "results" if name == "results" else "schedule"
             raise Failure(f"--kind {wanted[name][0]} is drawn from a {needed} file; only {other} files are given")
-    written = []
     with progress(f"drawing {', '.join(files)}"):
         drawings: list[tuple[str, Any]] = []
         if results and wanted["results"]:
@@ -90,10 +87,9 @@ def _draw(drawings: list[tuple[str, Any]], out: str) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise Failure(f"cannot write into {out}: {error.strerror or error}; choose another --out") from error
-    written: list[Path] = []
+    figures: list[tuple[str, Figure]] = []
     with styled():
+        # All of them before any is written: what cannot be drawn leaves no half of a set behind.
         for kind, content in drawings:
-            figures: Iterator[tuple[str, Figure]] = import_module(f"experiments.plots.{kind}").figures(content)
-            for name, figure in figures:
-                written += save(figure, folder, name)
-    return written
+            figures += import_module(f"experiments.plots.{kind}").figures(content)
+        return [path for name, figure in figures for path in save(figure, folder, name)]

@@ -84,8 +84,8 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
     panels[-1].set_xticks(range(len(places)), [short_label(place) for place in places], fontsize=8)
     panels[-1].set_xlabel("topology")
     figure.legend(list(legend.values()), list(legend), loc="outside upper center", ncols=min(len(legend), 7))
-    unsupported = "n/a: not supported. " if "n/a" in missing.values() else ""
-    note(figure, f"Verified schedules, simulated (α–β). {unsupported}{remark} {others}".strip())
+    unsupported = "n/a: not supported." if "n/a" in missing.values() else ""
+    note(figure, " ".join(filter(None, ["Verified schedules, simulated (α–β).", unsupported, others, remark])))
     return figure
 
 

@@ -78,6 +78,6 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
     panels[0].set_ylim(len(places) - 0.5, -0.5)  # the first at the top
     panels[0].set_ylabel("topology")
     figure.legend(list(legend.values()), list(legend), loc="outside upper center", ncols=min(len(legend), 7))
-    unsupported = "n/a: not supported. " if "n/a" in missing.values() else ""
-    note(figure, f"Verified schedules, simulated (α–β). {unsupported}{remark} {others}".strip())
+    unsupported = "n/a: not supported." if "n/a" in missing.values() else ""
+    note(figure, " ".join(filter(None, ["Verified schedules, simulated (α–β).", unsupported, others, remark])))
     return figure

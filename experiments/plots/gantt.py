@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _LINKS = 48
 
 #: What is closer together than this part of the whole time is drawn as one bar.
-_MERGED = 1 / 2000
+_MERGED = 1 / 1000
 
 #: Up to this many bars each has an edge, so that neighbours can be told apart.
 _EDGED = 1500
@@ -106,4 +107,4 @@ def _spans(start: np.ndarray, stop: np.ndarray, least: float) -> np.ndarray:
 
 def _short(name: str) -> str:
     """Return a link's name for an axis: ``NPU 0 -> NPU 1`` is ``0 → 1``."""
-    return name.replace("NPU ", "").replace("switch ", "switch\N{NO-BREAK SPACE}").replace(" -> ", " → ")
+    return re.sub(r"\bNPU (\d+)", r"\1", name).replace(" -> ", " → ")

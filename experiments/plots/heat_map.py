@@ -61,7 +61,8 @@ def _figure(chosen: Sequence[tuple[Simulated, Look]]) -> Figure:
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
     busy_bar(figure, panels.tolist(), scale)
-    figure.suptitle(common)
+    if common:
+        figure.suptitle(common)
     shapes = "Circles: NPUs. "
     if any(schedule.times.schedule.topology.num_switches for schedule, _ in chosen):
         shapes = "Circles: NPUs; squares: switches. "

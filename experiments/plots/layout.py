@@ -98,12 +98,12 @@ def _free(topology: Topology) -> np.ndarray:
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(nodes))
     graph.add_edges_from(zip(topology.src.tolist(), topology.dst.tolist(), strict=True))
-    if re.match(r"hypercube:[2-6]\b", topology.name) and topology.num_nodes <= 2 ** len(_CUBE):
-        bits = np.arange(nodes)[:, None] >> np.arange(len(_CUBE)) & 1
-        return bits @ _CUBE
     complete = graph.number_of_edges() == nodes * (nodes - 1) // 2
     ring = all(degree == 2 for _, degree in graph.degree) and nx.is_connected(graph)
-    if nodes > _SPRINGS or complete or ring or not nx.is_connected(graph):
+    if re.match(r"hypercube:[2-6]\b", topology.name) and nodes <= 2 ** len(_CUBE):
+        bits = np.arange(nodes)[:, None] >> np.arange(len(_CUBE)) & 1
+        xy = bits @ _CUBE
+    elif nodes > _SPRINGS or complete or ring or not nx.is_connected(graph):
         angle = 2 * np.pi * np.arange(nodes) / max(nodes, 1) - np.pi / 2
         xy = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     else:

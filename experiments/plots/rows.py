@@ -88,6 +88,9 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     missing = [column for column in columns if column not in rows]
     if missing:
         found = ", ".join(map(str, rows.columns[:6])) + (", …" if len(rows.columns) > 6 else "")
+        if set(REQUIRED) <= set(missing):
+            raise FormatError(f"{path}: expected a results file of collbench, with the columns {', '.join(REQUIRED)} "
+                              f"and more; found {found:.120}")  # fmt: skip
         raise FormatError(
             f"{path}: the column{'s' if len(missing) > 1 else ''} {', '.join(missing)} "
             f"{'are' if len(missing) > 1 else 'is'} missing; found {found:.120}"

@@ -81,7 +81,7 @@ def _figure(points: pd.DataFrame, collectives: Sequence[str]) -> Figure:
     for axes in panels[len(collectives) :]:
         axes.set_axis_off()
     figure.suptitle("Synthesis time")
-    note(figure, "A point for each topology and size, median of seeds. \nLines: power laws, fitted where a kind of "
+    note(figure, "A point for each topology and size, median of seeds.\nLines: power laws, fitted where a kind of "
                  "network grows through three numbers of NPUs or more.")  # fmt: skip
     return figure
 
@@ -97,7 +97,7 @@ def _draw(axes: Axes, points: pd.DataFrame, look: Look) -> None:
         if law:
             ends = np.array([npus.min(), npus.max()])
             axes.plot(ends, law[1] * ends ** law[0], _DASHES[drawn % len(_DASHES)], color=look.colour, linewidth=1.2,
-                      label=f"{look.label}, {family}: ∝ NPUs$^{{{law[0]:.2f}}}$")  # fmt: skip
+                      label=f"{look.label}, {family}: ∝ NPUs$^{{{round(law[0], 2) + 0:.2f}}}$")  # fmt: skip
             drawn += 1
 
 
