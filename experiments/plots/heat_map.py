@@ -80,7 +80,7 @@ def busy_scale() -> ScalarMappable:
 
 def busy_bar(figure: Figure, panels: Sequence[Axes], scale: ScalarMappable) -> None:
     """Draw the colour bar of heat maps."""
-    figure.colorbar(scale, ax=list(panels), label="share of the completion time for which a link is busy (%)",
+    figure.colorbar(scale, ax=list(panels), label="share of the completion time\nfor which a link is busy (%)",
                     format=lambda value, _: f"{100 * value:.0f}", shrink=0.85)  # fmt: skip
 
 
@@ -111,7 +111,10 @@ def draw_links(
 
     low = np.concatenate([places.xy, places.lines.reshape(-1, 2)]).min(axis=0) - 0.45
     high = np.concatenate([places.xy, places.lines.reshape(-1, 2)]).max(axis=0) + 0.45
-    unit = points / float(max(high - low))  # points between neighbours
+    # A square, so that panels and their titles are in line whatever the network.
+    middle, half = (low + high) / 2, float(max(high - low)) / 2
+    low, high = middle - half, middle + half
+    unit = points / (2 * half)  # points between neighbours
     width = min(max(0.1 * unit, 0.5), 4.0)
     numbered = unit >= _NUMBERED
     node = min(0.4 * unit, 17.0) if numbered else min(max(0.17 * unit, 1.5), 9.0)

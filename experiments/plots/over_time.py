@@ -36,13 +36,14 @@ def figures(schedules: Sequence[Simulated]) -> Iterator[tuple[str, Figure]]:
         for schedule, look in chosen:
             times = schedule.times
             shares = times.utilisation_over_time(_BINS) if times.schedule.topology.num_links else np.zeros(_BINS)
+            mean = times.utilisation().mean() if times.schedule.topology.num_links else 0.0
             edges = np.linspace(0, times.time_us / unit, _BINS + 1)
             axes.stairs(100 * shares, edges, color=look.colour)
             middles = (edges[:-1] + edges[1:]) / 2
             axes.plot(middles, 100 * shares, look.marker, color=look.colour, markerfacecolor="none", linestyle="none",
                       markevery=(5, 15))  # fmt: skip
             axes.plot([], [], color=look.colour, marker=look.marker, markerfacecolor="none",
-                      label=f"{said(schedule, look, common)} (mean {shares.mean():.0%})")  # fmt: skip
+                      label=f"{said(schedule, look, common)} (mean {mean:.0%})")  # fmt: skip
         axes.set_ylim(0, 104)
         axes.set_ylabel("links in use (% of all)")
         axes.set_title(f"Utilisation over time: {common}" if common else "Utilisation over time")

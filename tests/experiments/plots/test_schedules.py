@@ -16,7 +16,11 @@ from experiments.plots.style import save, styled
 from topologies import Topology, parse_topology
 
 SAID = {
-    "heat_map": ("share of the completion time for which a link is busy (%)", "AllReduce of 1MB on mesh:3x3", "Ring: "),
+    "heat_map": (
+        "share of the completion time\nfor which a link is busy (%)",
+        "AllReduce of 1MB on mesh:3x3",
+        "Ring: ",
+    ),
     "link_load": ("links, most loaded first (% of all)", "load of the link (MB)", "Ring: ", "mean "),
     "over_time": ("time (µs)", "links in use (% of all)", "Ring: "),
     "gantt": ("time (µs)", "link", "added up by the receiver", "copied by the receiver", "0 → 1"),
