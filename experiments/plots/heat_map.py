@@ -47,11 +47,11 @@ def _figure(chosen: Sequence[tuple[Simulated, Look]]) -> Figure:
 
     across = 2 if len(chosen) == 4 else min(_ACROSS, len(chosen))
     down = -(-len(chosen) // across)
+    common = heading([schedule for schedule, _ in chosen])
     side = 6.0 if len(chosen) == 1 else 4.0
-    figure = Figure(figsize=(side * across + 1.4, (side + 0.9) * down), layout="constrained")
+    figure = Figure(figsize=(side * across + 1.4, (side + (0.9 if common else 1.4)) * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
     scale = busy_scale()
-    common = heading([schedule for schedule, _ in chosen])
     for axes, (schedule, look) in zip(panels, chosen, strict=False):
         topology = schedule.times.schedule.topology
         share = schedule.times.utilisation()
