@@ -22,7 +22,7 @@ if __package__ in (None, ""):
     # Run as a file, Python puts this folder on the path, where our modules would hide libraries of the same names.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from experiments.plotting import save, styled
+from experiments.plots.style import save, styled
 from experiments.tacos_study.bandwidth import bandwidth_figure
 from experiments.tacos_study.grid import FULL, QUICK, Grid
 from experiments.tacos_study.progress import progress
@@ -144,8 +144,7 @@ def reproduce(grid: Grid, out: Path, jobs: int = 1) -> int:
             links.take(busy_links(grid, algorithm))
             step(f"links of {grid.heat_map.name} {algorithm}")
         links.finish()
-        width = int(grid.heat_map.shape.partition("×")[0])
-        plots += save(utilisation_figure(links.rows, width), out, "utilisation")
+        plots += save(utilisation_figure(links.rows), out, "utilisation")
 
         for series in grid.series:
             times.take(measured(series), lambda row: step(f"synthesis time {row['topology']} {row['collective']}"))

@@ -7,6 +7,7 @@ import click
 from experiments.cli.bounds import bound
 from experiments.cli.compare import compare
 from experiments.cli.listing import listing
+from experiments.cli.plot import plot
 from experiments.cli.program import Program
 from experiments.cli.simulate import simulate
 from experiments.cli.synthesize import synthesize
@@ -27,5 +28,5 @@ def main() -> None:
     """
 
 
-for command in (listing, topology, bound, synthesize, simulate, verify, compare, synthesizer):
+for command in (listing, topology, bound, synthesize, simulate, verify, compare, plot, synthesizer):
     main.add_command(command)

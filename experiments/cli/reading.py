@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.parameters import LATENCIES, SWITCHINGS
 from experiments.cli.program import Failure
 from experiments.cli.values import TopologyType
 
 if TYPE_CHECKING:
+    from schedules import Schedule
+    from simulator import LinkModel
     from topologies import Topology
 
 file_argument = click.argument("file", type=click.Path())
@@ -42,6 +45,33 @@ def is_schedule(content: object) -> bool:
     from schedules import Schedule
 
     return isinstance(content, Schedule)
+
+
+def proven(file: str, schedule: Schedule) -> Schedule:
+    """Return a schedule that was verified; one that is wrong is never timed."""
+    from schedules import verify
+    from topologies import VerificationError
+
+    try:
+        verify(schedule)
+    except VerificationError as error:
+        raise Failure(f"{file} is invalid and is not timed: {error}") from error
+    return schedule
+
+
+def stated_problem(
+    file: str, schedule: Schedule, size: int | None = None, latency: str | None = None, switching: str | None = None
+) -> tuple[int, LinkModel]:
+    """Return the size and link model asked for, else those that a schedule was made for."""
+    from simulator import LinkModel
+
+    notes = schedule.notes
+    size = notes.get("size") if size is None else size
+    if not isinstance(size, int) or isinstance(size, bool):
+        raise click.UsageError(f"{file} does not say for how many bytes it was made: give --size, such as -s 1GiB")
+    return size, LinkModel(
+        latency or notes.get("latency") or LATENCIES[0], switching or notes.get("switching") or SWITCHINGS[0]
+    )
 
 
 def require_same(file: str, found: Topology, asked: Topology | None) -> None:

@@ -9,8 +9,15 @@ import click
 
 from experiments.cli.output import number, print_facts, print_json, print_table, progress, require_writable, share
 from experiments.cli.parameters import LATENCIES, SWITCHINGS, json_option
-from experiments.cli.program import Failure
-from experiments.cli.reading import file_argument, is_schedule, read, require_same, same_topology_option
+from experiments.cli.reading import (
+    file_argument,
+    is_schedule,
+    proven,
+    read,
+    require_same,
+    same_topology_option,
+    stated_problem,
+)
 from experiments.cli.values import SizeType
 
 if TYPE_CHECKING:
@@ -90,27 +97,17 @@ def _schedule_result(
     trace: str | None,
 ) -> dict[str, Any]:
     """Return the record of a schedule file, by the names of the JSON form."""
-    from schedules import verify as prove
-    from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, simulate_us, timeline
-    from topologies import VerificationError
+    from simulator import algbw_gbps, bound, busbw_gbps, simulate_us, timeline
 
     notes = schedule.notes
-    size = notes.get("size") if size is None else size
-    if not isinstance(size, int) or isinstance(size, bool):
-        raise click.UsageError(f"{file} does not say for how many bytes it was made: give --size, such as -s 1GiB")
-    model = LinkModel(
-        latency or notes.get("latency") or LATENCIES[0], switching or notes.get("switching") or SWITCHINGS[0]
-    )
+    size, model = stated_problem(file, schedule, size, latency, switching)
     if trace is not None:
         from experiments.trace import require_traceable, slices_of_schedule, write_trace
 
         require_traceable(schedule.num_hops)
     # A plan is of one size and link model: beside another it would mislead.
     planned_for = notes.get("size"), notes.get("latency")
-    try:
-        prove(schedule)
-    except VerificationError as error:
-        raise Failure(f"{file} is invalid and is not timed: {error}") from error
+    proven(file, schedule)
     topology, collective = schedule.topology, schedule.collective
     times = timeline(schedule, size, model) if critical_path or schedule.num_hops <= _TIMELINE_HOPS else None
     time_us = times.time_us if times is not None else simulate_us(schedule, size, model)

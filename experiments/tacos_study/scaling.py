@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.evaluate import evaluate
+from experiments.plots.scaling import power_law
+from experiments.plots.style import note
 from experiments.tacos_study.grid import Series
 from experiments.tacos_study.running import Row
 from experiments.tacos_study.tables import markdown
@@ -67,11 +69,8 @@ def exponent(rows: Iterable[Row]) -> tuple[float, float] | None:
     """Return (exponent, factor) of seconds = factor · NPUs^exponent, of the large networks; None below three."""
     points = [(row["num_npus"], row["synthesis_s"]) for row in rows
               if row["synthesis_s"] and row["num_npus"] >= _FITTED_FROM]  # fmt: skip
-    if len(points) < 3:
-        return None
-    npus, seconds = np.log(np.array(points)).T
-    slope, offset = np.polyfit(npus, seconds, 1)
-    return float(slope), float(np.exp(offset))
+    npus, seconds = np.array(points, float).reshape(-1, 2).T
+    return power_law(npus, seconds)
 
 
 def scaling_table(rows: Sequence[Row]) -> str:
@@ -132,9 +131,11 @@ def scaling_figure(rows: Sequence[Row]) -> Figure:
     axes.set_title("Synthesis time of TACOS")
     axes.legend(loc="upper left")
     machine = next((row["machine"] for row in rows), "")
-    figure.supxlabel(f"One chunk of 1 MiB for each NPU; warm, best of up to {_REPEATS}, on {machine}.\n"
-                     f"Lines: fits from {_FITTED_FROM} NPUs on. After the scalability figure of TACOS (MICRO'24).",
-                     fontsize=8, color="#666666")  # fmt: skip
+    note(
+        figure,
+        f"One chunk of 1 MiB for each NPU; warm, best of up to {_REPEATS}, on {machine}.\n"
+        f"Lines: fits from {_FITTED_FROM} NPUs on. After the scalability figure of TACOS (MICRO'24).",
+    )
     return figure
 
 

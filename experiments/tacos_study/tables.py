@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.plotting import label_of
+from experiments.plots.style import label_of, title_of
 from experiments.tacos_study.running import Row
 from topologies import format_bytes
 from topologies.atomic import atomic_path
-
-_KINDS = {"all_gather": "AllGather", "all_reduce": "AllReduce"}
-
-
-def title_of(kind: str) -> str:
-    """Return a collective's name as papers write it."""
-    return _KINDS.get(kind, kind)
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

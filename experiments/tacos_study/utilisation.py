@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.plotting import label_of
+from experiments.plots.heat_map import busy_bar, busy_scale, busy_text, draw_links
+from experiments.plots.layout import layout
+from experiments.plots.style import label_of, note, short_time, title_of
 from experiments.tacos_study.grid import Grid, Run
 from experiments.tacos_study.running import Row, attempt
-from experiments.tacos_study.tables import title_of
 from simulator import timeline
-from topologies import format_bytes
+from topologies import format_bytes, parse_topology
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
 SHOWN = ("ring", "direct", "tacos")
 
 _KIND = "all_reduce"
-
-#: How far each direction of a cable is moved to its right, in units of the distance between two NPUs.
-_ASIDE = 0.09
 
 
 def busy_links(grid: Grid, algorithm: str) -> list[Row]:
@@ -47,59 +45,34 @@ def busy_links(grid: Grid, algorithm: str) -> list[Row]:
     ]
 
 
-def utilisation_figure(rows: Sequence[Row], width: int) -> Figure:
+def utilisation_figure(rows: Sequence[Row]) -> Figure:
     """Return the heat maps, one for each algorithm, with one colour bar.
 
     Parameters
     ----------
     rows : sequence of dict
         As `busy_links` makes them, of all algorithms; those without a schedule are named instead of drawn.
-    width : int
-        NPUs of the mesh along x.
     """
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import Normalize
     from matplotlib.figure import Figure
 
-    scale = ScalarMappable(Normalize(0, 1), "viridis")
-
+    scale = busy_scale()
     algorithms = list(dict.fromkeys(row["synthesizer"] for row in rows))
+    topology = parse_topology(rows[0]["topology"])
+    places = layout(topology)
     figure = Figure(figsize=(4.0 * len(algorithms) + 0.9, 4.9), layout="constrained")
     panels = figure.subplots(1, len(algorithms), squeeze=False)[0]
     for axes, algorithm in zip(panels, algorithms, strict=True):
         of_it = [row for row in rows if row["synthesizer"] == algorithm]
-        axes.set_aspect("equal")
-        axes.set_axis_off()
         if of_it[0]["status"] != "ok":
+            axes.set_axis_off()
             axes.set_title(f"{label_of(algorithm)}: {of_it[0]['status']}")
             continue
-        npus = np.arange(max(row["src"] for row in of_it) + 1)
         share = np.array([row["utilisation"] for row in of_it])
-        axes.add_collection(LineCollection(list(_segments(of_it, width)), colors=scale.to_rgba(share), linewidths=3.5))
-        axes.plot(npus % width, npus // width, "o", color="white", markeredgecolor="#333333", markersize=6, zorder=3)
-        axes.set_xlim(-0.4, width - 0.6)
-        axes.set_ylim(int(npus[-1]) // width + 0.4, -0.4)  # NPU 0 at the top left, as in a matrix
-        busy = f"links busy {share.mean():.0%} of the time on average,\nfrom {share.min():.0%} to {share.max():.0%}"
-        axes.set_title(f"{label_of(algorithm)}: {_time(of_it[0]['time_us'])}\n{busy}", fontsize=10)
-    figure.colorbar(scale, ax=list(panels), label="share of the completion time for which a link is busy",
-                    format=lambda value, _: f"{value:.0%}", shrink=0.85)  # fmt: skip
+        draw_links(axes, topology, places, share, scale, 4.0 * 72)
+        axes.set_title(f"{label_of(algorithm)}: {short_time(of_it[0]['time_us'])}\n{busy_text(share)}", fontsize=10)
+    busy_bar(figure, panels, scale)
     first = rows[0]
     figure.suptitle(f"{title_of(first['collective'])} of {format_bytes(first['size'])} on {first['topology']}")
-    figure.supxlabel("Each cable is two links; a link keeps to the right of its direction. "
-                     "After the heat maps of TACOS (MICRO'24).", fontsize=8, color="#666666")  # fmt: skip
+    note(figure, "Each cable is two links; a link keeps to the right of its direction. "
+                 "After the heat maps of TACOS (MICRO'24).")  # fmt: skip
     return figure
-
-
-def _segments(rows: Sequence[Row], width: int) -> np.ndarray:
-    """Return (links, 2, 2): the ends of each link's line, moved to the right of its direction."""
-    src, dst = (np.array([row[end] for row in rows]) for end in ("src", "dst"))
-    start, end = (np.stack([npu % width, npu // width], axis=1).astype(float) for npu in (src, dst))
-    along = end - start
-    aside = np.stack([-along[:, 1], along[:, 0]], axis=1) * _ASIDE  # the y axis points down
-    return np.stack([start + 0.14 * along + aside, end - 0.14 * along + aside], axis=1)
-
-
-def _time(time_us: float) -> str:
-    """Return a time for a title."""
-    return f"{time_us / 1e3:.3g} ms" if time_us >= 1e3 else f"{time_us:.3g} µs"

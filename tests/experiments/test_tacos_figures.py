@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from experiments.plotting import LABELS, colour_of, label_of, save, styled
+from experiments.plots.style import LABELS, colour_of, label_of, save, styled
 from experiments.tacos_study.bandwidth import bandwidth_figure
 from experiments.tacos_study.grid import Network
 from experiments.tacos_study.scaling import PUBLISHED, scaling_figure
@@ -39,7 +39,7 @@ def _heat_maps():
         for src, dst in zip(topology.src.tolist(), topology.dst.tolist(), strict=True)
     ]
     failed = common | {"synthesizer": "ring", "status": "failed", "reason": "no luck", "time_us": None}
-    return utilisation_figure([failed, *drawn], 3)
+    return utilisation_figure([failed, *drawn])
 
 
 def _times():
