@@ -81,7 +81,7 @@ def evaluate(
     except KeyboardInterrupt:
         raise
     except MemoryError:
-        record.status, record.reason = "failed", "out of memory"
+        record.status, record.reason = "out of memory", "the synthesizer asked for more memory than there is"
         return record, None
     except Exception as error:  # a synthesizer may be anybody's
         record.status, record.reason = "failed", _one_line(error)

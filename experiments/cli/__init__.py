@@ -8,8 +8,10 @@ from experiments.cli.bounds import bound
 from experiments.cli.compare import compare
 from experiments.cli.listing import listing
 from experiments.cli.program import Program
+from experiments.cli.run import run
 from experiments.cli.simulate import simulate
 from experiments.cli.synthesize import synthesize
+from experiments.cli.table import rank, table
 from experiments.cli.topology import topology
 from experiments.cli.verify import verify
 
@@ -26,5 +28,5 @@ def main() -> None:
     """
 
 
-for command in (listing, topology, bound, synthesize, simulate, verify, compare):
+for command in (listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank):
     main.add_command(command)

@@ -24,7 +24,13 @@ class Failure(click.ClickException):
     exit_code = 1
 
 
-class _Interrupted(click.ClickException):
+class WrongInput(click.ClickException):
+    """A file that the user wrote is wrong: one line that says where, exit status 2."""
+
+    exit_code = 2
+
+
+class Interrupted(click.ClickException):
     """The user pressed Ctrl-C."""
 
     exit_code = 130
@@ -106,7 +112,7 @@ class Program(Commands):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             # Here and not in `main`: click would write an empty line first.
-            raise _Interrupted("interrupted; nothing was written") from None
+            raise Interrupted("interrupted; nothing was written") from None
         except Exception as error:
             # Imported here: the package is slow to import, and --help does not need it.
             from topologies.exceptions import CollbenchError
