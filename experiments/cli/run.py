@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: as many as cores).")
 @click.option("--out", type=click.Path(), help="Folder of the results (default: results/NAME of the file).")
 @click.option("--only", multiple=True, metavar="PATTERN",
-              help="Do only runs whose label, synthesizer, topology or collective is like 'tacos*'.")  # fmt: skip
+              help="Do only runs whose label, or whole line in --dry-run, is like 'tacos*' or '*dgx1*'.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the grid and its size, and do nothing.")
 @click.option("--retry", is_flag=True, help="Do runs again that failed.")
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Instead of the file's.")
@@ -98,11 +98,9 @@ def _overridden(experiment: Experiment, instead: dict[str, Any]) -> Experiment:
 
 def _chosen(runs: Sequence[Run], only: Sequence[str]) -> list[bool]:
     """Return which runs the patterns ask for."""
-    from experiments.runner.run import network
 
     def is_like(run: Run, pattern: str) -> bool:
-        names = (run.label, run.synthesizer, run.topology, network(run.topology).name, run.collective)
-        return any(fnmatchcase(name, pattern) for name in names)
+        return fnmatchcase(run.label, pattern) or fnmatchcase(run.describe(), pattern)
 
     chosen = [not only or any(is_like(run, pattern) for pattern in only) for run in runs]
     for pattern in only:

@@ -43,7 +43,24 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
                     options=_tuned(entrant, options, point["chunks"][0]), time_limit_s=experiment.limits.time_limit_s,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
+    _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])
     return list(runs.values())
+
+
+def _require_layouts(experiment: Experiment, document: Document, labels: list[str]) -> None:
+    """Refuse a table of columns, values or labels that there will not be."""
+    from experiments.tables.layout import PLACES, VALUES, require
+
+    for index, table in enumerate(experiment.tables):
+        asked: list[tuple[str, str, Iterable[str]]] = [("rows", name, PLACES) for name in _many(table.rows or [])]
+        asked += [("columns", table.columns, PLACES)]
+        asked += [("value", table.value, VALUES)]
+        asked += [("normalise", table.normalise, labels)] if table.normalise is not None else []
+        for key, name, known in asked:
+            try:
+                require(name, known, key)
+            except CollbenchError as error:
+                raise document.error(("tables", index, key), str(error)) from error
 
 
 def _points(block: Problems, place: Place, document: Document) -> Iterator[dict[str, _Placed]]:
@@ -110,17 +127,27 @@ def _entrants(experiment: Experiment, document: Document) -> Iterator[tuple[Entr
         options = {key: _many(value) for key, value in entrant.options.items()}
         for values in product(*options.values()):
             chosen = dict(zip(options, values, strict=True))
-            try:
-                plugin = discover().get(entrant.synthesizer)
-                if plugin is None or plugin.synthesizer is not None:  # a broken one is a failed row, not a mistake
-                    parse_options(find(entrant.synthesizer), chosen)
-            except CollbenchError as error:
-                raise document.error(place, str(error)) from error
+            _require_options(entrant.synthesizer, chosen, place, document)
             label = _label(entrant, chosen)
             if label in labels:
                 raise document.error(place, f"{label} is there twice; give one of them another label")
             labels[label] = place
             yield entrant, chosen
+
+
+def _require_options(name: str, options: dict[str, Any], place: Place, document: Document) -> None:
+    """Refuse a synthesizer that does not exist, and options that it does not have; a broken one is a failed row."""
+    plugin, at = discover().get(name), place
+    try:
+        if plugin is None or plugin.synthesizer is not None:
+            synthesizer = find(name)
+            for key, value in options.items():
+                at = (*place, "options", key)
+                parse_options(synthesizer, {key: value})
+            at = place
+            parse_options(synthesizer, options)
+    except CollbenchError as error:
+        raise document.error(at, str(error)) from error
 
 
 def _label(entrant: Entrant, options: dict[str, Any]) -> str:

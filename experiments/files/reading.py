@@ -89,6 +89,8 @@ def _located(document: Document, message: str) -> Exception:
     fault = re.sub(r"^Invalid enum value (.*)$", r"unknown value \1", fault)
     key = next((step for step in reversed(place) if isinstance(step, str)), "the file")
     choices = _choices(place)
+    if fault.startswith("unknown value"):
+        return document.error(place, f"{key}: {fault}{choices}")
     return document.error(place, f"{key}: {fault[:1].lower()}{fault[1:]}, found {value!r:.60}{choices}")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.tables.repeats import PROBLEM, aggregated
+from experiments.tables.repeats import PROBLEM, aggregated, numbered
 from topologies import OptionError, format_bytes
 
 if TYPE_CHECKING:
@@ -95,82 +95,96 @@ def lay_out(
     if rows is None:
         rows = [name for name in PROBLEM if name != column and (name in PROBLEM[:3] or frame[name].nunique() > 1)]
     for name in (*rows, column):
-        _require(name, [place for place in PLACES if place in frame], "column")
-    _require(value, VALUES, "value")
-    extra = [name for name in (*rows, column) if name not in (*PROBLEM, "label")]
+        require(name, [place for place in PLACES if place in frame], "columns")
+    require(value, VALUES, "value")
+    if normalise is not None:
+        require(normalise, dict.fromkeys(frame["label"]), "normalise")
     parts = aggregated(frame, value)
-    for name in extra:  # what the label or the problem determines
-        parts[name] = _looked_up(frame, parts, name)
-    ratio = normalise is not None
-    if ratio:
-        _require(str(normalise), list(dict.fromkeys(frame["label"])), "label")
-        parts = _divided(parts, str(normalise))
+    if normalise is not None:
+        parts = _divided(parts, normalise)
+    geometric = normalise is not None or value.endswith(("_us", "_s"))
+    side, head = numbered(parts, rows), numbered(parts, [column])
     heads = list(dict.fromkeys(parts[column]))
+    cells = _cells(parts, side * len(heads) + head, (side.max() + 1) * len(heads), geometric)
+    names = parts[list(rows)].iloc[np.unique(side, return_index=True)[1]].itertuples(index=False, name=None)
     lines = []
-    for names, block in parts.groupby(list(rows), sort=False, dropna=False):
-        names = names if isinstance(names, tuple) else (names,)
-        cells = [_number(block[block[column] == head], ratio or value in ("time_us", "synthesis_s")) for head in heads]
-        numbers = [number for number, _, _ in cells]
+    for at, sides in enumerate(names):
+        numbers = cells.number[at * len(heads) : (at + 1) * len(heads)]
         best = _best(numbers, VALUES[value]) if len(heads) > 1 else [False] * len(heads)
-        line = [Cell(_shown(key, name)) for key, name in zip(rows, names, strict=True)]
-        for (number, note, wide), good in zip(cells, best, strict=True):
-            text = note if number is None else _figure(number) + (f" ± {_figure(wide)}" if spread and wide else "")
-            line.append(Cell(text + (f" {note}" if number is not None and note else ""), good))
+        line = [Cell(_shown(key, each)) for key, each in zip(rows, sides, strict=True)]
+        for place, good in enumerate(best, at * len(heads)):
+            line.append(Cell(cells.text(place, spread), bool(good)))
         lines.append(line)
-    default = f"{value} relative to {normalise}" if ratio else value
-    return Table(title or default, (*rows, *(_shown(column, head) for head in heads)), lines, len(rows))
+    default = value if normalise is None else f"{value} relative to {normalise}"
+    return Table(title or default, (*rows, *(_shown(column, each) for each in heads)), lines, len(rows))
 
 
-def _require(name: str, known: Any, what: str) -> None:
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of a table: (cells,) arrays of their number, spread, problems that worked, problems, status."""
+
+    number: np.ndarray
+    spread: np.ndarray
+    worked: np.ndarray
+    problems: np.ndarray
+    status: list[str]
+
+    def text(self, place: int, spread: bool) -> str:
+        """Return a cell as text."""
+        if not self.worked[place]:
+            return {"unsupported": "–", "ok": "n/a"}.get(self.status[place], self.status[place])
+        text = _figure(float(self.number[place]))
+        if spread and self.spread[place]:
+            text += f" ± {_figure(float(self.spread[place]))}"
+        if self.worked[place] < self.problems[place]:
+            text += f" ({self.worked[place]} of {self.problems[place]})"
+        return text
+
+
+def _cells(parts: pd.DataFrame, place: np.ndarray, count: int, geometric: bool) -> _Cells:
+    """Return the cells that aggregated rows fall into: means over those with a number, geometric where all are > 0."""
+    value = parts["value"].to_numpy(float)
+    good = np.isfinite(value)
+    worked = np.bincount(place[good], minlength=count)
+    positive = geometric and bool((value[good] > 0).all())
+    kept = np.log(value[good]) if positive else value[good]
+    with np.errstate(invalid="ignore"):
+        number = np.bincount(place[good], kept, count) / worked
+    number = np.exp(number) if positive else number
+    spread = np.zeros(count)
+    np.maximum.at(spread, place[good], parts["spread"].to_numpy(float)[good])
+    status = [""] * count
+    for at, each in zip(place[::-1].tolist(), parts["status"].iloc[::-1], strict=True):
+        status[at] = each  # the first stays
+    return _Cells(number, spread, worked, np.bincount(place, minlength=count), status)
+
+
+def require(name: str, known: Iterable[str], what: str) -> None:
     """Refuse a name that is not among those known, with the nearest."""
+    known = list(known)
     if name not in known:
-        near = difflib.get_close_matches(name.lower(), list(known), 1)
+        near = difflib.get_close_matches(name.lower(), known, 1)
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-        raise OptionError(f"the results have no {what} {name!r}; {hint}")
-
-
-def _looked_up(frame: pd.DataFrame, parts: pd.DataFrame, name: str) -> list[Any]:
-    """Return a column of the results for aggregated rows."""
-    keys = [key for key in (*PROBLEM, "label") if key in frame]
-    first = frame.drop_duplicates(keys).set_index(keys)[name]
-    return [first[key] for key in parts[keys].itertuples(index=False, name=None)]
+        raise OptionError(f"{what}: there is no {name!r}; {hint}")
 
 
 def _divided(parts: pd.DataFrame, label: str) -> pd.DataFrame:
     """Return aggregated rows with values divided by one label's on the same problem; where that has none, none."""
-    keys = [key for key in PROBLEM if key in parts]
-    reference = parts[parts["label"] == label].set_index(keys)["value"].rename("_reference")
-    joined = parts.join(reference, on=keys)
-    base = joined["_reference"].where(joined["_reference"] > 0)
-    return parts.assign(value=parts["value"] / base, spread=parts["spread"] / base)
+    problem = numbered(parts, PROBLEM)
+    base = np.full(problem.max() + 1, np.nan)
+    chosen = (parts["label"] == label).to_numpy()
+    base[problem[chosen]] = parts["value"].to_numpy(float)[chosen]
+    base[~(base > 0)] = np.nan
+    return parts.assign(value=parts["value"] / base[problem], spread=parts["spread"] / base[problem])
 
 
-def _number(part: pd.DataFrame, geometric: bool) -> tuple[float | None, str, float]:
-    """Return the number of a cell, what is to be said of it, and its spread."""
-    values = part["value"].to_numpy(float)
-    good = values[np.isfinite(values)]
-    if not len(good):
-        statuses = list(dict.fromkeys(part["status"]))
-        plain = {"unsupported": "–", "ok": "n/a"}
-        return None, plain.get(statuses[0], statuses[0]) if statuses else "", 0.0
-    note = f"({len(good)} of {len(part)})" if len(good) < len(part) else ""
-    if geometric and (good > 0).all():
-        return float(np.exp(np.log(good).mean())) if len(good) > 1 else float(good[0]), note, _widest(part)
-    return float(good.mean()), note, _widest(part)
-
-
-def _widest(part: pd.DataFrame) -> float:
-    """Return the spread of a cell: the largest of its problems'."""
-    return float(np.nanmax(part["spread"].to_numpy(float)))
-
-
-def _best(numbers: Sequence[float | None], more: bool) -> list[bool]:
-    """Return which numbers are the best, or as good."""
-    there = [number for number in numbers if number is not None]
-    if not there:
-        return [False] * len(numbers)
-    top = max(there) if more else min(there)
-    return [number is not None and abs(number - top) <= _TIE * abs(top) for number in numbers]
+def _best(numbers: np.ndarray, more: bool) -> np.ndarray:
+    """Return which numbers are the best, or as good; NaN never is."""
+    if not np.isfinite(numbers).any():
+        return np.zeros(len(numbers), bool)
+    top = np.nanmax(numbers) if more else np.nanmin(numbers)
+    near: np.ndarray = np.abs(numbers - top) <= _TIE * abs(top)
+    return near
 
 
 def _figure(number: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from experiments.tables.layout import Cell, Table
-from experiments.tables.repeats import PROBLEM, aggregated
+from experiments.tables.repeats import PROBLEM, aggregated, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,11 +28,10 @@ def ranking(frame: pd.DataFrame) -> Table:
     """
     import pandas as pd
 
-    keys = [name for name in PROBLEM if name in frame]
     times, efficiency = aggregated(frame, "time_us"), aggregated(frame, "efficiency")
     solved = times["value"].notna()
     times = times.assign(
-        number=times.groupby(keys, sort=False, dropna=False).ngroup(),
+        number=numbered(times, PROBLEM),
         efficiency=efficiency["value"].where(solved),
         solved=solved,
         failed=~times["status"].isin(["ok", "unsupported"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,18 @@ if TYPE_CHECKING:
 
 #: What makes two rows the same problem; seeds and repeats measure it again.
 PROBLEM = ("topology", "collective", "size", "chunks", "group", "root", "pairs", "latency", "switching")
+
+
+def numbered(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
+    """Return (rows,) int: 0, 1, … for each different combination of the columns that are there, as they appear."""
+    import pandas as pd
+
+    found = np.zeros(len(frame), np.int64)
+    for name in names:
+        if name in frame:
+            code, different = pd.factorize(frame[name], use_na_sentinel=False)
+            found = pd.factorize(found * len(different) + code)[0]
+    return found
 
 
 def aggregated(frame: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -26,22 +39,16 @@ def aggregated(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     Returns
     -------
     aggregated : DataFrame
-        The columns of the problem, ``label``, ``synthesizer``, ``status`` (``ok`` if any measurement was), ``reason``
-        (the first), ``value`` (median of those that were ok), ``spread`` (the largest less the smallest) and
-        ``measurements``.
+        Of the first measurement that was ok, else of the first, all columns; and ``value`` (median of those that were
+        ok), ``spread`` (the largest less the smallest).
     """
     import pandas as pd
 
-    keys = [name for name in (*PROBLEM, "label") if name in frame]
-    worked = frame["status"] == "ok"
-    numbers = pd.to_numeric(frame[value], errors="coerce").where(worked)
-    work = frame.assign(_value=numbers, _failed=~worked, _order=np.arange(len(frame)))
-    # Of several measurements the one that worked speaks for all.
-    first = work.sort_values(["_failed", "_order"], kind="stable").groupby(keys, sort=False, dropna=False)
-    found = first[["synthesizer", "status", "reason"]].first()
-    groups = work.groupby(keys, sort=False, dropna=False)
-    found["value"] = groups["_value"].median()
-    found["spread"] = groups["_value"].max() - groups["_value"].min()
-    found["measurements"] = groups["_value"].count()
-    found["_order"] = groups["_order"].min()
-    return found.reset_index().sort_values("_order").drop(columns="_order").reset_index(drop=True)
+    number = numbered(frame, (*PROBLEM, "label"))
+    worked = (frame["status"] == "ok").to_numpy()
+    order = np.lexsort((np.arange(len(frame)), ~worked, number))
+    speaker = order[np.unique(number[order], return_index=True)[1]]
+    measured = pd.to_numeric(frame[value], errors="coerce").where(worked).astype(float)
+    groups = measured.groupby(number)
+    spread = (groups.max() - groups.min()).to_numpy()
+    return frame.iloc[speaker].reset_index(drop=True).assign(value=groups.median().to_numpy(), spread=spread)

@@ -86,15 +86,18 @@ def load_results(path: str) -> pd.DataFrame:
     file = Path(path) / "results.parquet" if Path(path).is_dir() else Path(path)
     if not file.is_file():
         raise FormatError(f"{file} is not there; expected results of collbench run: a folder, or its results.parquet")
+    texts = [name for name, kind in columns().items() if kind is str]
     try:
-        frame = pd.read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
+        if file.suffix == ".csv":
+            frame = pd.read_csv(file, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values=[""])
+        else:
+            frame = pd.read_parquet(file)
     except Exception as error:  # each reader has errors of its own
         raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
     missing = [name for name in ("label", "topology", "collective", "size", "status") if name not in frame]
     if missing:
         raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
-    texts = [name for name, kind in columns().items() if kind is str and name in frame]
-    return frame.assign(**{name: frame[name].fillna("").astype(str) for name in texts})
+    return frame.assign(**{name: frame[name].fillna("") for name in texts if name in frame})
 
 
 def _plain(hint: Any) -> type:
