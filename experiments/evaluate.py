@@ -139,7 +139,7 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     if record.bound_us is None:
         record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
     record.quantised_bound_us = _equal_chunk_bound(problem, schedule)
-    record.rsag_bound_us = rsag_bound_us(problem.topology, problem.collective, problem.size, problem.model)
+    record.rsag_bound_us = _cached_rsag_bound(problem.topology, problem.collective, problem.size, problem.model)
     record.efficiency = record.bound_us / time_us if time_us > 0 else 1.0
     if record.efficiency > 1 + 1e-9:
         record.reason = (
@@ -157,12 +157,24 @@ def _equal_chunk_bound(problem: Problem, schedule: Schedule) -> float | None:
     """Return the quantised bound for a schedule's own chunks; None where they differ in weight or travel together."""
     if schedule.collective.weights is not None or schedule.message is not None:
         return None
-    return quantised_bound_us(schedule.topology, schedule.collective, problem.size, problem.model)
+    return _cached_quantised_bound(schedule.topology, schedule.collective, problem.size, problem.model)
 
 
 def _bound(problem: Problem) -> Bound:
     """Return the bound of a problem; cached, as every synthesizer on it shares it."""
     return _cached_bound(problem.topology, problem.collective, problem.size, problem.model)
+
+
+@lru_cache(maxsize=256)
+def _cached_quantised_bound(topology: Topology, collective: Collective, size: int, model: LinkModel) -> float | None:
+    """Return the bound of equal chunks; other seeds and repeats share it."""
+    return quantised_bound_us(topology, collective, size, model)
+
+
+@lru_cache(maxsize=256)
+def _cached_rsag_bound(topology: Topology, collective: Collective, size: int, model: LinkModel) -> float | None:
+    """Return the bound of ReduceScatter then AllGather; every synthesizer on a problem shares it."""
+    return rsag_bound_us(topology, collective, size, model)
 
 
 @lru_cache(maxsize=256)

@@ -47,6 +47,7 @@ def run(
     from experiments.files import ExperimentError, expand, read_experiment
     from experiments.runner.campaign import carry_out, plan
     from experiments.runner.store import Store
+    from topologies.atomic import write_text
 
     path = _found(file)
     try:
@@ -65,6 +66,7 @@ def run(
     try:
         with store.claimed():
             work = plan(runs, store, chosen, retry)
+            write_text(store.folder / "experiment.yaml", Path(path).read_text(encoding="utf-8"))
             carry_out(work, store, jobs or os.cpu_count() or 1, name)
             return _conclude(experiment, store.folder, work)
     except KeyboardInterrupt:
@@ -117,11 +119,9 @@ def _print_grid(work: Plan, chosen: Sequence[bool]) -> None:
         state = "to do" if index in todo else record.status if record else ""
         if chosen[index]:
             click.echo(f"{state:<13} {each.describe()}")
-    counts = {
-        name: len({getattr(each, name) for each in work.runs}) for name in ("topology", "collective", "size", "label")
-    }
-    parts = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in counts.items())
-    click.echo(f"{len(work.runs)} runs ({parts}): {len(todo)} to do")
+    words = {"topology": "networks", "collective": "collectives", "size": "sizes", "label": "synthesizers"}
+    parts = ", ".join(f"{word}: {len({getattr(each, name) for each in work.runs})}" for name, word in words.items())
+    click.echo(f"{len(work.runs)} runs ({parts}), {len(todo)} to do")
 
 
 def _conclude(experiment: Experiment, folder: Path, work: Plan) -> int:

@@ -32,15 +32,17 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     models = list(product(_many(experiment.latency), _many(experiment.switching), _many(experiment.seed)))
     for index, block in enumerate(experiment.blocks):
         place: Place = ("problems", index) if isinstance(experiment.problems, list) else ("problems",)
+        tuned = {chunks: [_tuned(*entrant, chunks) for entrant in entrants] for chunks in _many(block.chunks)}
         for point in _points(block, place, document):
             asked = _problem(block, place, point, document)
-            for (latency, switching, seed), (entrant, options), repeat in product(
-                models, entrants, range(experiment.repeats)
+            chosen = zip(entrants, tuned[point["chunks"][0]], strict=True)
+            for (latency, switching, seed), ((entrant, options), all_options), repeat in product(
+                models, chosen, range(experiment.repeats)
             ):
                 run = Run(
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
-                    options=_tuned(entrant, options, point["chunks"][0]), time_limit_s=experiment.limits.time_limit_s,
+                    options=all_options, time_limit_s=experiment.limits.time_limit_s,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])

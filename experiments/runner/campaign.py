@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,9 +70,10 @@ def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
     try:
         with progress(len(work.todo)) as step:
             todo = [work.runs[index] for index in work.todo]
-            for run, found in records_of(todo, jobs, store.memory_limit_mb):
-                record = work.records[place[id(run)]] = store.save(run, found)
-                step(run, record)
+            with closing(records_of(todo, jobs, store.memory_limit_mb)) as records:
+                for run, found in records:
+                    record = work.records[place[id(run)]] = store.save(run, found)
+                    step(run, record)
     finally:
         rows = [row_of(run, record, name) for run, record in zip(work.runs, work.records, strict=True) if record]
         write_results(Path(store.folder), rows)

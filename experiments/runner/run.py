@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
 
@@ -77,7 +77,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             "repeat": self.repeat,
             "time_limit_s": self.time_limit_s,
             "synthesizer": _maker(self.synthesizer, msgspec.json.encode(self.options, order="sorted")),
-            "versions": [IR_VERSION, version("collbench")],
+            "versions": [IR_VERSION, _release()],
         }
         return hashlib.sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:32]
 
@@ -101,6 +101,12 @@ def groups_text(groups: Groups) -> str:
 def pairs_text(pairs: tuple[tuple[int, int], ...]) -> str:
     """Return pairs as the command line takes them: ``0-1,2-3``."""
     return ",".join(f"{source}-{target}" for source, target in pairs)
+
+
+@cache
+def _release() -> str:
+    """Return the version of collbench; kept, because it is read from a file."""
+    return version("collbench")
 
 
 @lru_cache(maxsize=256)

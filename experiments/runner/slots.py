@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from experiments.runner.run import Run
@@ -13,7 +13,7 @@ from experiments.runner.slot import Slot, Stopped
 
 def records_of(
     runs: Sequence[Run], jobs: int = 1, memory_limit_mb: float | None = None
-) -> Iterator[tuple[Run, dict[str, Any]]]:
+) -> Generator[tuple[Run, dict[str, Any]], None, None]:
     """Yield each run with its record, as plain values, when it is finished; in any order with several jobs.
 
     Parameters

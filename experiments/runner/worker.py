@@ -29,6 +29,7 @@ PID, SINCE = 0, 1
 _LOOK_EVERY_S = 1.0
 
 _clock: Any = [0.0, 0.0]
+_warm: set[str] = set()
 
 
 def start(clock: Any) -> None:
@@ -76,7 +77,9 @@ class _Timed(Synthesizer):
         return self.inner.supports(problem)
 
     def warm_up(self) -> None:
-        self.inner.warm_up()
+        if self.inner.name not in _warm:  # once for a process, not for each run
+            self.inner.warm_up()
+            _warm.add(self.inner.name)
 
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         _clock[SINCE] = time.monotonic()

@@ -197,7 +197,7 @@ class TestSmoke:
         found = rows(program, "results/smoke")
         assert {row["status"] for row in found} <= {"ok", "unsupported"}
         assert all(float(row["efficiency"]) <= 1 + 1e-9 for row in found if row["efficiency"])
-        for name in ("results.parquet", "tables.md"):
+        for name in ("results.parquet", "tables.md", "experiment.yaml"):
             assert (program.folder / "results" / "smoke" / name).is_file()
 
     def test_dry_run(self, program):
