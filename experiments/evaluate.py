@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,7 +19,7 @@ from experiments.record import Record, machine, peak_memory_mb, versions
 from schedules import Collective, Schedule, collective, verify
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
-from synthesizers import Problem, Synthesizer, parse_options
+from synthesizers import Problem, Synthesizer, find, parse_options
 from topologies import Topology, mesh, switch
 from topologies.exceptions import CollbenchError, VerificationError
 from topologies.memory import MemoryShortage
@@ -77,16 +76,17 @@ def evaluate(
         if reason is not None:
             record.status, record.reason = "unsupported", reason
             return record, None
-        warm_up(synthesizer, problem.collective.kind)
+        _compile_bench()
+        synthesizer.warm_up()
         begin = time.perf_counter()
         schedule = synthesizer.synthesize(problem, parsed)
         record.synthesis_s = time.perf_counter() - begin
         raise_if_interrupted()
     except MemoryShortage as error:
-        record.status, record.reason = "failed", str(error)
+        record.status, record.reason = "out of memory", str(error)
         return record, None
     except MemoryError:
-        record.status, record.reason = "failed", "out of memory"
+        record.status, record.reason = "out of memory", "the synthesizer asked for more memory than there is"
         return record, None
     except Exception as error:  # a synthesizer may be anybody's
         raise_if_interrupted(error)
@@ -108,24 +108,17 @@ def evaluate(
 
 
 @cache
-def warm_up(synthesizer: Synthesizer, kind: str) -> None:
-    """Compile all that a synthesizer, the verifier and the simulator use for a kind of collective, outside the timing.
-
-    Small networks with and without switches and routes are solved; what goes wrong there will go wrong again, in the
-    run itself, where it is reported.
-    """
-    for topology in (mesh([2, 3]), mesh([2, 2], [50.0, 75.0]), switch(4)):
-        with suppress(Exception):
-            synthesizer.warm_up()
-            members = range(topology.num_npus)
-            pairs = [(npu, (npu + 1) % topology.num_npus) for npu in members] if kind == "send_recv" else []
-            problem = Problem(topology, collective(kind, topology.num_npus, pairs=pairs), 2**16)
-            if synthesizer.supports(problem) is None:
-                schedule = synthesizer.synthesize(problem, synthesizer.Options())
-                verify(schedule)
-                verify(schedule, "random")
-                timeline(schedule, problem.size, problem.model).utilisation()
-                simulate_ps(schedule, problem.size, problem.model)
+def _compile_bench() -> None:
+    """Compile the verifier and the simulator, outside all timing: plain hops, routes, steps, messages, both orders."""
+    for topology in (mesh([2, 3]), switch(4)):
+        problem = Problem(topology, collective("all_reduce", topology.num_npus), 2**16)
+        for name in ("direct", "halving_doubling"):
+            synthesizer = find(name)
+            schedule = synthesizer.synthesize(problem, parse_options(synthesizer, {}))
+            for each in (schedule, schedule.replaced(order="program", step=None, message=None)):
+                verify(each, "random")
+                timeline(each, problem.size, problem.model).utilisation()
+                simulate_ps(each, problem.size, problem.model)
 
 
 def _one_line(error: Exception) -> str:
@@ -169,7 +162,7 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     if record.bound_us is None:
         record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
     record.quantised_bound_us = _equal_chunk_bound(problem, schedule)
-    record.rsag_bound_us = rsag_bound_us(problem.topology, problem.collective, problem.size, problem.model)
+    record.rsag_bound_us = _cached_rsag_bound(problem.topology, problem.collective, problem.size, problem.model)
     record.efficiency = record.bound_us / time_us if time_us > 0 else 1.0
     if record.efficiency > 1 + 1e-9:
         record.reason = (
@@ -187,12 +180,24 @@ def _equal_chunk_bound(problem: Problem, schedule: Schedule) -> float | None:
     """Return the quantised bound for a schedule's own chunks; None where they differ in weight or travel together."""
     if schedule.collective.weights is not None or schedule.message is not None:
         return None
-    return quantised_bound_us(schedule.topology, schedule.collective, problem.size, problem.model)
+    return _cached_quantised_bound(schedule.topology, schedule.collective, problem.size, problem.model)
 
 
 def _bound(problem: Problem) -> Bound:
     """Return the bound of a problem; cached, as every synthesizer on it shares it."""
     return _cached_bound(problem.topology, problem.collective, problem.size, problem.model)
+
+
+@lru_cache(maxsize=256)
+def _cached_quantised_bound(topology: Topology, work: Collective, size: int, model: LinkModel) -> float | None:
+    """Return the bound of equal chunks; other seeds and repeats share it."""
+    return quantised_bound_us(topology, work, size, model)
+
+
+@lru_cache(maxsize=256)
+def _cached_rsag_bound(topology: Topology, work: Collective, size: int, model: LinkModel) -> float | None:
+    """Return the bound of ReduceScatter then AllGather; every synthesizer on a problem shares it."""
+    return rsag_bound_us(topology, work, size, model)
 
 
 @lru_cache(maxsize=256)

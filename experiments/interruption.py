@@ -7,43 +7,48 @@ signal itself, and whoever is about to turn an exception into a row, or to write
 from __future__ import annotations
 
 import signal
-import threading
 from types import FrameType
-
-_seen = threading.Event()
 
 
 class Terminated(BaseException):
     """The program was told to end (SIGTERM); raised so that temporary files are removed on the way out."""
 
 
+#: What was raised for the last signal; kept, because compiled code may have swallowed it.
+_raised: list[type[BaseException]] = []
+
+
 def watch() -> None:
-    """Note Ctrl-C as well as raising it, and raise on SIGTERM; only the main thread of a program may call this."""
-    _seen.clear()
+    """Note Ctrl-C and SIGTERM as well as raising them; only the main thread of a program may call this."""
+    _raised.clear()
 
-    def interrupted(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature of a handler
-        _seen.set()
-        raise KeyboardInterrupt
+    def handler(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature of a handler
+        kind = KeyboardInterrupt if number == signal.SIGINT else Terminated
+        _raised.append(kind)
+        raise kind
 
-    def terminated(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        raise Terminated
+    signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGTERM, handler)
 
-    signal.signal(signal.SIGINT, interrupted)
-    signal.signal(signal.SIGTERM, terminated)
+
+def signalled(error: BaseException | None = None) -> type[BaseException] | None:
+    """Return `KeyboardInterrupt` or `Terminated` if such a signal came, or if `error` came of one; else None."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        if isinstance(error, KeyboardInterrupt | Terminated):
+            return type(error)
+        seen.add(id(error))
+        error = error.__cause__ or error.__context__
+    return _raised[-1] if _raised else None
 
 
 def raise_if_interrupted(error: BaseException | None = None) -> None:
-    """Raise `KeyboardInterrupt` if Ctrl-C was pressed, or if `error` came of it.
+    """Raise what `signalled` returns, if anything.
 
     Raises
     ------
-    KeyboardInterrupt
+    KeyboardInterrupt, Terminated
     """
-    seen = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, KeyboardInterrupt):
-            raise KeyboardInterrupt from None
-        seen.add(id(error))
-        error = error.__cause__ or error.__context__
-    if _seen.is_set():
-        raise KeyboardInterrupt
+    kind = signalled(error)
+    if kind is not None:
+        raise kind from None

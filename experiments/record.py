@@ -24,7 +24,8 @@ class Record(msgspec.Struct, kw_only=True):
     synthesizer, version, options, seed
         Who made the schedule, and how.
     status : str
-        ``ok``, ``unsupported``, ``failed`` (the synthesizer raised), ``invalid`` (the verifier refused its schedule).
+        ``ok``, ``unsupported``, ``failed`` (the synthesizer raised), ``invalid`` (the verifier refused its schedule),
+        ``out of memory``, and where a run has limits ``timeout``.
     reason : str
         Why, where the status is not ``ok``; or what is wrong with a figure.
     verified : bool

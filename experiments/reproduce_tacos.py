@@ -159,7 +159,7 @@ def reproduce(grid: Grid, out: Path, jobs: int = 1) -> int:
 
 def _verdict(rows: Sequence[Row]) -> int:
     """Say aloud on standard error what went wrong, and return the exit status."""
-    wrong = [row for row in rows if row["status"] in ("failed", "invalid")]
+    wrong = [row for row in rows if row["status"] not in ("ok", "unsupported")]
     if wrong:
         print(f"{len(wrong)} of {len(rows)} runs failed; the table gives the reasons", file=sys.stderr)
     defects = [row for row in rows if (row["efficiency"] or 0) > 1 + 1e-9]

@@ -9,9 +9,11 @@ from experiments.cli.compare import compare
 from experiments.cli.listing import listing
 from experiments.cli.plot import plot
 from experiments.cli.program import Program
+from experiments.cli.run import run
 from experiments.cli.simulate import simulate
 from experiments.cli.synthesize import synthesize
 from experiments.cli.synthesizer import synthesizer
+from experiments.cli.table import rank, table
 from experiments.cli.topology import topology
 from experiments.cli.verify import verify
 
@@ -28,5 +30,7 @@ def main() -> None:
     """
 
 
-for command in (listing, topology, bound, synthesize, simulate, verify, compare, plot, synthesizer):
+for command in (
+    listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, plot, synthesizer,
+):  # fmt: skip
     main.add_command(command)

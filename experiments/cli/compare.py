@@ -85,7 +85,7 @@ def compare(
     from topologies import format_bytes
 
     collective = build_collective(topology, kind, **asked)
-    entrants = _entrants(choices, "auto" if asked["chunks"] is None else "1")
+    entrants = _entrants(choices, asked["chunks"])
     if csv_file is not None:
         require_writable(csv_file)
     broken = [] if choices else [plugin for plugin in discover().values() if plugin.synthesizer is None]
@@ -123,9 +123,10 @@ def compare(
                       "reasons, or choose others with -m")  # fmt: skip
 
 
-def _entrants(choices: Sequence[str], pieces: str) -> list[tuple[str, Synthesizer, dict[str, str]]]:
+def _entrants(choices: Sequence[str], chunks: int | None) -> list[tuple[str, Synthesizer, dict[str, Any]]]:
     """Return (label, synthesizer, options) of what is compared, tuned alike."""
-    from synthesizers import available, parse_options
+    from experiments.fairness import tuned_alike
+    from synthesizers import available
     from topologies import OptionError
 
     found = []
@@ -134,14 +135,9 @@ def _entrants(choices: Sequence[str], pieces: str) -> list[tuple[str, Synthesize
         synthesizer = SynthesizerType().convert(name, None, click.get_current_context())
         options = parse_assignments(_split(given))
         try:
-            parse_options(synthesizer, options)
+            tuned = tuned_alike(synthesizer, options, chunks)
         except OptionError as error:
             raise click.UsageError(str(error)) from error
-        tuned = {"pieces": pieces} | options
-        try:
-            parse_options(synthesizer, tuned)
-        except OptionError:  # it cuts nothing into pieces, or has no automatic choice of them
-            tuned = options
         found.append((text, synthesizer, tuned))
     if not found:
         raise Failure("no synthesizer works here; collbench list synthesizers shows why")

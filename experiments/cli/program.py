@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from experiments.interruption import Terminated, raise_if_interrupted, watch
+from experiments.interruption import Terminated, signalled, watch
 
 TRACEBACK = "COLLBENCH_TRACEBACK"
 
@@ -27,10 +27,22 @@ class Failure(click.ClickException):
     exit_code = 1
 
 
-class _Interrupted(click.ClickException):
+class WrongInput(click.ClickException):
+    """A file that the user wrote is wrong: one line that says where, exit status 2."""
+
+    exit_code = 2
+
+
+class Interrupted(click.ClickException):
     """The user pressed Ctrl-C."""
 
     exit_code = 130
+
+
+class _Told(Interrupted):
+    """The program was told to end (SIGTERM)."""
+
+    exit_code = 143
 
 
 class Commands(click.Group):
@@ -91,10 +103,9 @@ class Program(Commands):
             return _say(f"collbench: {error.format_message()}", error.exit_code)
         except BrokenPipeError:
             return _hang_up()
-        except KeyboardInterrupt:
-            return _say("collbench: interrupted; nothing was written", 130)
-        except Terminated:
-            return _say("collbench: told to end; nothing was written", 143)
+        except (KeyboardInterrupt, Terminated) as error:  # before or after the command itself
+            ended = _ended(type(error))
+            return _say(f"collbench: {ended.format_message()}", ended.exit_code)
         except MemoryError:
             return _say("collbench: out of memory; give a smaller problem", 1)
         except OSError as error:
@@ -113,18 +124,29 @@ class Program(Commands):
         """Run the command; errors that collbench raises on purpose become one line."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
+        except Interrupted:
+            raise
+        except BaseException as error:
             # Here and not in `main`: click would write an empty line first.
-            raise _Interrupted("interrupted; nothing was written") from None
-        except Exception as error:
+            if (kind := signalled(error)) is not None:
+                raise _ended(kind) from None
+            if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
+                raise
             # Imported here: the package is slow to import, and --help does not need it.
             from topologies.exceptions import CollbenchError
-
-            raise_if_interrupted(error)
 
             if not isinstance(error, CollbenchError) or _wants_traceback():
                 raise
             raise Failure(str(error)) from error
+
+
+def _ended(kind: type[BaseException]) -> click.ClickException:
+    """Return the end of a program that was interrupted or told to end."""
+    return (
+        _Told("told to end; nothing was written")
+        if kind is Terminated
+        else Interrupted("interrupted; nothing was written")
+    )
 
 
 def _wants_traceback() -> bool:

@@ -46,6 +46,8 @@ class Effort:
             return None
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
+        # Else it puts the default handler in place of the program's, and Ctrl-C kills without a word.
+        solver.parameters.catch_sigint_signal = False
         solver.parameters.random_seed = seed
         solver.parameters.max_deterministic_time = limit
         status = solver.solve(model)

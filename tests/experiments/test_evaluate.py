@@ -69,17 +69,17 @@ class TestEvaluate:
         )
 
     @pytest.mark.parametrize(
-        ("error", "reason"),
+        ("error", "status", "reason"),
         [
-            (SynthesisError("no tree"), "no tree"),
-            (ZeroDivisionError("by\nzero"), "ZeroDivisionError: by zero"),
-            (MemoryError(), "out of memory"),
+            (SynthesisError("no tree"), "failed", "no tree"),
+            (ZeroDivisionError("by\nzero"), "failed", "ZeroDivisionError: by zero"),
+            (MemoryError(), "out of memory", "the synthesizer asked for more memory than there is"),
         ],
     )
-    def test_exceptions(self, error, reason):
+    def test_exceptions(self, error, status, reason):
         """Whatever a synthesizer raises is one line of a row."""
         record, _ = evaluate(PROBLEM, Stub(error))
-        assert (record.status, record.reason, record.time_us) == ("failed", reason, None)
+        assert (record.status, record.reason, record.time_us) == (status, reason, None)
 
     def test_interrupts_pass(self):
         """Ctrl-C is not a failure of the synthesizer."""

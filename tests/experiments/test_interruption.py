@@ -51,7 +51,7 @@ class TestRaiseIfInterrupted:
 
     def test_swallowed(self, monkeypatch):
         """A noted Ctrl-C counts even if no exception of it was left."""
-        monkeypatch.setattr(interruption._seen, "is_set", lambda: True)
+        monkeypatch.setattr(interruption, "_raised", [KeyboardInterrupt])
         with pytest.raises(KeyboardInterrupt):
             raise_if_interrupted()
 

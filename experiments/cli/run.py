@@ -1,0 +1,161 @@
+"""``collbench run``: an experiment file to results, each run verified, stored, and never done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.output import remark
+from experiments.cli.parameters import LATENCIES, SWITCHINGS
+from experiments.cli.program import Failure, Interrupted, WrongInput
+from experiments.cli.values import SecondsType
+
+if TYPE_CHECKING:
+    from experiments.files import Experiment
+    from experiments.runner.campaign import Plan
+    from experiments.runner.run import Run
+
+
+@click.command()
+@click.argument("file")
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: as many as cores).")
+@click.option("--out", type=click.Path(), help="Folder of the results (default: results/NAME of the file).")
+@click.option("--only", multiple=True, metavar="PATTERN",
+              help="Do only runs whose label, or whole line in --dry-run, is like 'tacos*' or '*dgx1*'.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Print the grid and its size, and do nothing.")
+@click.option("--retry", is_flag=True, help="Do runs again that failed.")
+@click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Instead of the file's.")
+@click.option("--repeats", type=click.IntRange(min=1), help="Instead of the file's.")
+@click.option("--latency", type=click.Choice(LATENCIES), help="Instead of the file's.")
+@click.option("--switching", type=click.Choice(SWITCHINGS), help="Instead of the file's.")
+@click.option("--time-limit", "time_limit_s", type=SecondsType(), help="Instead of the file's, in seconds.")
+@click.option("--memory-limit", "memory_limit_mb", type=click.FloatRange(min=300), help="Instead of the file's, in MB.")
+def run(
+    file: str, jobs: int | None, out: str | None, only: tuple[str, ...], dry_run: bool, retry: bool, **instead: Any
+) -> int:
+    """Run an experiment file, or one that collbench list experiments names.
+
+    Finished runs are kept in the folder of the results: the same command goes on where it was stopped. What fails is a
+    row with its reason and stops nothing else. Exit status 1: no run worked, or a score is above its bound.
+    """
+    import os
+
+    from experiments.files import ExperimentError, expand, read_experiment
+    from experiments.runner.campaign import carry_out, plan
+    from experiments.runner.store import Store
+    from topologies.atomic import write_text
+
+    path = _found(file)
+    try:
+        experiment, document = read_experiment(path)
+        experiment = _overridden(experiment, instead)
+        runs = expand(experiment, document)
+    except ExperimentError as error:
+        raise WrongInput(str(error)) from error
+    name = Path(path).stem
+    store = Store(Path(out) if out else Path("results", name), experiment.limits.memory_limit_mb)
+    chosen = _chosen(runs, only)
+    if dry_run:
+        _print_grid(plan(runs, store, chosen, retry), chosen)
+        return 0
+    work = None
+    try:
+        with store.claimed():
+            work = plan(runs, store, chosen, retry)
+            write_text(store.folder / "experiment.yaml", Path(path).read_text(encoding="utf-8"))
+            carry_out(work, store, jobs or os.cpu_count() or 1, name)
+            return _conclude(experiment, store.folder, work)
+    except KeyboardInterrupt:
+        done = sum(record is not None for record in work.records) if work else 0
+        raise Interrupted(f"interrupted; {done} of {len(runs)} runs are kept in {store.folder}, the same command goes "
+                          "on from there") from None  # fmt: skip
+
+
+def _found(file: str) -> str:
+    """Return the path of an experiment file, or of a shipped one by its name."""
+    import difflib
+
+    if Path(file).exists():
+        return file
+    shipped = {path.stem: path for path in sorted((Path(__file__).parent.parent / "configs").glob("*.yaml"))}
+    if file in shipped:
+        return str(shipped[file])
+    near = difflib.get_close_matches(file, shipped, 1)
+    hint = f"did you mean {near[0]}?" if near else f"expected a YAML file, or one of {', '.join(shipped)}"
+    raise WrongInput(f"{file} is no file and no experiment that is shipped; {hint}")
+
+
+def _overridden(experiment: Experiment, instead: dict[str, Any]) -> Experiment:
+    """Return an experiment with what the command line says in place of what the file says."""
+    from msgspec.structs import replace
+
+    given = {key: value for key, value in instead.items() if value is not None}
+    limits = {key: given.pop(key) for key in ("time_limit_s", "memory_limit_mb") if key in given}
+    return replace(experiment, **given, limits=replace(experiment.limits, **limits))
+
+
+def _chosen(runs: Sequence[Run], only: Sequence[str]) -> list[bool]:
+    """Return which runs the patterns ask for."""
+
+    def is_like(run: Run, pattern: str) -> bool:
+        return fnmatchcase(run.label, pattern) or fnmatchcase(run.describe(), pattern)
+
+    chosen = [not only or any(is_like(run, pattern) for pattern in only) for run in runs]
+    for pattern in only:
+        if not any(is_like(run, pattern) for run in runs):
+            labels = ", ".join(dict.fromkeys(run.label for run in runs))
+            raise click.BadParameter(f"{pattern!r} is like no run; labels are {labels}", param_hint="'--only'")
+    return chosen
+
+
+def _print_grid(work: Plan, chosen: Sequence[bool]) -> None:
+    """Print each run with its state, and how many there are."""
+    todo = set(work.todo)
+    for index, (each, record) in enumerate(zip(work.runs, work.records, strict=True)):
+        state = "to do" if index in todo else record.status if record else ""
+        if chosen[index]:
+            click.echo(f"{state:<13} {each.describe()}")
+    words = {"topology": "networks", "collective": "collectives", "size": "sizes", "label": "synthesizers"}
+    parts = ", ".join(f"{word}: {len({getattr(each, name) for each in work.runs})}" for name, word in words.items())
+    click.echo(f"{len(work.runs)} runs ({parts}), {len(todo)} to do")
+
+
+def _conclude(experiment: Experiment, folder: Path, work: Plan) -> int:
+    """Print tables and ranking, keep them beside the results, and return the exit status."""
+    from experiments.runner.store import FAILURES
+    from experiments.tables.formats import written
+    from experiments.tables.layout import lay_out
+    from experiments.tables.ranking import ranking
+    from experiments.tables.rows import load_results
+    from topologies import OptionError
+    from topologies.atomic import write_text
+
+    records = [record for record in work.records if record is not None]
+    if not records:
+        raise Failure("no run is finished, so there is nothing to show")
+    frame = load_results(str(folder))
+    tables = []
+    for layout in experiment.tables:
+        rows = [layout.rows] if isinstance(layout.rows, str) else layout.rows
+        try:
+            tables.append(lay_out(frame, rows, layout.columns, layout.value, layout.normalise, layout.title))
+        except OptionError as error:
+            remark(f"a table could not be drawn: {error}")
+    tables.append(ranking(frame))
+    write_text(folder / "tables.md", "\n".join(written(table, "markdown") for table in tables))
+    for table in tables:
+        click.echo(written(table, "terminal"))
+    click.echo(f"results: {folder / 'results.parquet'}, results.csv and tables.md beside it")
+    failed = [record for record in records if record.status in FAILURES]
+    if failed:
+        remark(
+            f"{len(failed)} of {len(records)} runs failed, each with its reason in the results; --retry does them again"
+        )
+    defects = [record for record in records if record.reason.startswith("DEFECT")]
+    for record in defects:
+        remark(f"{record.synthesizer} on {record.topology}, {record.collective}: {record.reason}")
+    return 1 if defects or not any(record.status == "ok" for record in records) else 0

@@ -1,0 +1,10 @@
+"""Experiment files: YAML that names problems, synthesizers, limits and tables; read, checked, laid out as a grid."""
+
+from __future__ import annotations
+
+from experiments.files.grid import expand
+from experiments.files.marked_yaml import ExperimentError
+from experiments.files.reading import read_experiment
+from experiments.files.schema import Entrant, Experiment, Limits, Problems, TableLayout
+
+__all__ = ["Entrant", "Experiment", "ExperimentError", "Limits", "Problems", "TableLayout", "expand", "read_experiment"]

@@ -1,0 +1,234 @@
+"""The grid of an experiment: every run that a file asks for, in its order, all checked before any begins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from experiments.fairness import tuned_alike
+from experiments.files.marked_yaml import Document, Place
+from experiments.files.schema import AXES, Entrant, Experiment, Problems
+from experiments.runner.run import Groups, Run, network
+from schedules.kinds import KINDS, ROOTED
+from synthesizers import discover, find, parse_options
+from topologies import CollbenchError, parse_bytes
+
+#: A value and where it stands.
+_Placed = tuple[Any, Place]
+
+
+def expand(experiment: Experiment, document: Document) -> list[Run]:
+    """Return the runs: block by block, problem by problem, each with all synthesizers; the same run but once.
+
+    Raises
+    ------
+    ExperimentError
+        A network, size, group, synthesizer or option that does not exist or does not fit, with its line.
+    """
+    entrants = list(_entrants(experiment, document))
+    runs: dict[str, Run] = {}
+    models = list(product(_many(experiment.latency), _many(experiment.switching), _many(experiment.seed)))
+    for index, block in enumerate(experiment.blocks):
+        place: Place = ("problems", index) if isinstance(experiment.problems, list) else ("problems",)
+        tuned = {chunks: [_tuned(*entrant, chunks) for entrant in entrants] for chunks in _many(block.chunks)}
+        for point in _points(block, place, document):
+            asked = _problem(block, place, point, document)
+            chosen = zip(entrants, tuned[point["chunks"][0]], strict=True)
+            for (latency, switching, seed), ((entrant, options), all_options), repeat in product(
+                models, chosen, range(experiment.repeats)
+            ):
+                run = Run(
+                    **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
+                    synthesizer=entrant.synthesizer, label=_label(entrant, options),
+                    options=all_options, time_limit_s=experiment.limits.time_limit_s,
+                )  # fmt: skip
+                runs.setdefault(run.key() + run.label, run)
+    _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])
+    return list(runs.values())
+
+
+def _require_layouts(experiment: Experiment, document: Document, labels: list[str]) -> None:
+    """Refuse a table of columns, values or labels that there will not be."""
+    from experiments.tables.layout import PLACES, VALUES, require
+
+    for index, table in enumerate(experiment.tables):
+        asked: list[tuple[str, str, Iterable[str]]] = [("rows", name, PLACES) for name in _many(table.rows or [])]
+        asked += [("columns", table.columns, PLACES)]
+        asked += [("value", table.value, VALUES)]
+        asked += [("normalise", table.normalise, labels)] if table.normalise is not None else []
+        for key, name, known in asked:
+            try:
+                require(name, known, key)
+            except CollbenchError as error:
+                raise document.error(("tables", index, key), str(error)) from error
+
+
+def _points(block: Problems, place: Place, document: Document) -> Iterator[dict[str, _Placed]]:
+    """Yield a value for each axis: the product of all, with zipped axes as one."""
+    values = {axis: _placed(getattr(block, axis), (*place, axis)) for axis in AXES}
+    for at, axis in enumerate(block.zip):
+        if axis not in AXES:
+            raise document.error((*place, "zip", at), f"zip: unknown axis {axis!r}; expected some of {', '.join(AXES)}")
+        if len(values[axis]) != len(values[block.zip[0]]):
+            first = block.zip[0]
+            raise document.error((*place, "zip"), f"zip: {first} has {len(values[first])} values and {axis} "
+                                                  f"{len(values[axis])}; expected lists of one length")  # fmt: skip
+    for axis, found in values.items():
+        if not found:
+            raise document.error((*place, axis), f"{axis} is an empty list; expected at least one value")
+    bundles: list[list[dict[str, _Placed]]] = []
+    for axis in AXES:
+        if axis not in block.zip:
+            bundles.append([{axis: value} for value in values[axis]])
+        elif axis == min(block.zip, key=AXES.index):
+            rows = zip(*(values[name] for name in block.zip), strict=True)
+            bundles.append([dict(zip(block.zip, row, strict=True)) for row in rows])
+    for bundle in product(*bundles):
+        yield {axis: value for part in bundle for axis, value in part.items()}
+
+
+def _problem(block: Problems, place: Place, point: dict[str, _Placed], document: Document) -> dict[str, Any]:
+    """Return the fields of a run that say what the problem is."""
+    parse = {"topology": _network, "collective": _kind, "size": _size, "group": _groups, "pairs": _pairs}
+    found: dict[str, Any] = {}
+    for axis, (value, at) in point.items():
+        try:
+            found[axis] = parse[axis](value, document) if axis in parse else value
+        except CollbenchError as error:
+            raise document.error(at, f"{axis}: {error}") from error
+    kinds = _many(block.collective)
+    if block.root is not None and not set(kinds) & set(ROOTED):
+        raise document.error((*place, "root"), f"root is of {', '.join(ROOTED)} only; leave it out")
+    if (block.pairs is not None) != ("send_recv" in kinds):
+        raise document.error(place, "send_recv needs pairs, such as '0-1,2-3', and nothing else takes them")
+    rooted, paired = found["collective"] in ROOTED, found["collective"] == "send_recv"
+    asked = {
+        "topology": found["topology"],
+        "collective": found["collective"],
+        "size": found["size"],
+        "chunks": found["chunks"] or 1,
+        "groups": () if paired else found["group"],
+        "root": (found["root"] or 0) if rooted else 0,
+        "pairs": found["pairs"] if paired else (),
+    }
+    try:
+        Run(**asked, synthesizer="", label="").problem()
+    except CollbenchError as error:
+        raise document.error(place, str(error)) from error
+    return asked
+
+
+def _entrants(experiment: Experiment, document: Document) -> Iterator[tuple[Entrant, dict[str, Any]]]:
+    """Yield each synthesizer with each combination of its options."""
+    labels: dict[str, Place] = {}
+    for index, item in enumerate(experiment.synthesizers):
+        place: Place = ("synthesizers", index)
+        entrant = Entrant(synthesizer=item) if isinstance(item, str) else item
+        options = {key: _many(value) for key, value in entrant.options.items()}
+        for values in product(*options.values()):
+            chosen = dict(zip(options, values, strict=True))
+            _require_options(entrant.synthesizer, chosen, place, document)
+            label = _label(entrant, chosen)
+            if label in labels:
+                raise document.error(place, f"{label} is there twice; give one of them another label")
+            labels[label] = place
+            yield entrant, chosen
+
+
+def _require_options(name: str, options: dict[str, Any], place: Place, document: Document) -> None:
+    """Refuse a synthesizer that does not exist, and options that it does not have; a broken one is a failed row."""
+    plugin, at = discover().get(name), place
+    try:
+        if plugin is None or plugin.synthesizer is not None:
+            synthesizer = find(name)
+            for key, value in options.items():
+                at = (*place, "options", key)
+                parse_options(synthesizer, {key: value})
+            at = place
+            parse_options(synthesizer, options)
+    except CollbenchError as error:
+        raise document.error(at, str(error)) from error
+
+
+def _label(entrant: Entrant, options: dict[str, Any]) -> str:
+    """Return what tables call a synthesizer with options; where options vary, a label given is only its beginning."""
+    varied = [key for key in options if not entrant.label or isinstance(entrant.options[key], list)]
+    shown = ",".join(f"{key}={_shown(options[key])}" for key in varied)
+    return (entrant.label or entrant.synthesizer) + (f":{shown}" if shown else "")
+
+
+def _tuned(entrant: Entrant, options: dict[str, Any], chunks: int | None) -> dict[str, Any]:
+    """Return the options of a run, tuned as everybody's are; those of a broken plugin stay."""
+    synthesizer = discover()[entrant.synthesizer].synthesizer
+    return options if synthesizer is None else tuned_alike(synthesizer, options, chunks)
+
+
+def _shown(value: Any) -> str:
+    """Return an option's value as the command line takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _many(value: Any) -> list[Any]:
+    """Return a value as a list of one, and a list as it is."""
+    return value if isinstance(value, list) else [value]
+
+
+def _placed(value: Any, place: Place) -> list[_Placed]:
+    """Return values with their places."""
+    if isinstance(value, list):
+        return [(item, (*place, index)) for index, item in enumerate(value)]
+    return [(value, place)]
+
+
+def _network(name: str, document: Document) -> str:
+    """Return the name by which a run finds a network: a file beside the experiment file by its path."""
+    beside = Path(document.path).parent / name
+    looks_like_file = "/" in name or name.endswith(".json")  # a short name goes before a file of the same name
+    found = str(beside) if looks_like_file and beside.is_file() else name
+    network(found)
+    return found
+
+
+def _kind(name: str, document: Document) -> str:  # noqa: ARG001  parsers of axes are called alike
+    """Return the name of a collective, checked."""
+    import difflib
+
+    from topologies import CollectiveError
+
+    known = [kind for kind in KINDS if kind != "custom"]
+    if name not in known:
+        near = difflib.get_close_matches(name.lower().replace("-", "_"), known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+        raise CollectiveError(f"unknown collective {name!r}; {hint}")
+    return name
+
+
+def _size(value: str | int | float, document: Document) -> int:  # noqa: ARG001
+    """Return a size in bytes; a bare number has no unit, which is said."""
+    return parse_bytes(str(value))
+
+
+def _groups(value: str | int, document: Document) -> Groups:  # noqa: ARG001
+    """Return the groups of ``0,1;2,3``; nothing for ``all``."""
+    return () if value == "all" else tuple(_npus(part, ",", value) for part in str(value).split(";"))
+
+
+def _pairs(value: str | None, document: Document) -> tuple[tuple[int, ...], ...]:  # noqa: ARG001
+    """Return the pairs of ``0-1,2-3``."""
+    found = () if value is None else tuple(_npus(part, "-", value) for part in value.split(","))
+    if any(len(pair) != 2 for pair in found):
+        _npus("", "-", value)
+    return found
+
+
+def _npus(text: str, separator: str, whole: object) -> tuple[int, ...]:
+    """Return the NPUs of a text."""
+    from topologies import CollectiveError
+
+    parts: Iterable[str] = [part.strip() for part in text.split(separator)]
+    if not all(part.isdecimal() and part.isascii() and len(part) < 18 for part in parts):
+        form = "NPUs in rank order, such as 0,1,2,3 or 0,1;2,3" if separator == "," else "pairs, such as 0-1,2-3"
+        raise CollectiveError(f"found {whole!r}; expected {form}")
+    return tuple(int(part) for part in parts)

@@ -1,0 +1,120 @@
+"""What happens in a worker process: one run after another, each a record whatever a synthesizer does.
+
+A clock in shared memory tells the parent which process this is and since when it is synthesizing, so that a time limit
+counts synthesis alone, not the compilation, verification and scoring around it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from experiments.evaluate import blank, evaluate
+from experiments.record import Record, peak_memory_mb
+from experiments.runner.run import Run
+from schedules import Schedule
+from synthesizers import Problem, Synthesizer, find
+from topologies import CollbenchError
+
+#: What the clock holds: the worker's process id, and since when it is synthesizing (0: it is not).
+PID, SINCE = 0, 1
+
+#: How often a worker looks whether its parent is still there, in seconds.
+_LOOK_EVERY_S = 1.0
+
+_clock: Any = [0.0, 0.0]
+_warm: set[str] = set()
+
+
+def start(clock: Any) -> None:
+    """Prepare this process: tell who it is, keep standard output free, end with the parent."""
+    global _clock
+    _clock = clock
+    os.dup2(2, 1)  # what synthesizers and their solvers print is no answer
+    clock[SINCE] = 0.0
+    clock[PID] = os.getpid()
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def attempt(run: Run) -> dict[str, Any]:
+    """Return the record of a run as plain values, whatever happened."""
+    problem = run.problem()
+    _forget_peak()
+    try:
+        record, _ = evaluate(problem, _Timed(find(run.synthesizer)), run.options)
+    except BaseException as error:  # even SystemExit: the worker goes on
+        record = failure(run, problem, "failed", _one_line(error))
+    record.peak_memory_mb = _peak_mb()
+    found: dict[str, Any] = msgspec.to_builtins(record)
+    return found
+
+
+def failure(run: Run, problem: Problem, status: str, reason: str) -> Record:
+    """Return the record of a run that came to nothing."""
+    record = blank(problem, run.synthesizer)
+    record.options, record.status, record.reason = dict(run.options), status, reason
+    with suppress(CollbenchError):  # a broken plugin has no version
+        record.version = find(run.synthesizer).version
+    return record
+
+
+class _Timed(Synthesizer):
+    """A synthesizer that sets the clock while it synthesizes."""
+
+    def __init__(self, inner: Synthesizer) -> None:
+        self.inner = inner
+        # What is asked of the class is the inner one's; mypy would have these on the class.
+        self.name, self.reference, self.version = inner.name, inner.reference, inner.version  # type: ignore[misc]
+        self.Options = inner.Options  # type: ignore[misc]
+
+    def supports(self, problem: Problem) -> str | None:
+        return self.inner.supports(problem)
+
+    def warm_up(self) -> None:
+        if self.inner.name not in _warm:  # once for a process, not for each run
+            self.inner.warm_up()
+            _warm.add(self.inner.name)
+
+    def synthesize(self, problem: Problem, options: Any) -> Schedule:
+        _clock[SINCE] = time.monotonic()
+        try:
+            return self.inner.synthesize(problem, options)
+        finally:
+            _clock[SINCE] = 0.0
+
+
+def _one_line(error: BaseException) -> str:
+    """Return what went wrong in one line."""
+    kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
+    return re.sub(r"\s+", " ", f"{kind}{error}").strip(": ")
+
+
+def _end_with(parent: int) -> None:
+    """End this process and those that it started when the parent is gone, however it went."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY_S)
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            child.kill()
+    os._exit(1)
+
+
+def _forget_peak() -> None:
+    """Let the peak of memory begin anew, where the system can (Linux)."""
+    with suppress(OSError), open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+
+
+def _peak_mb() -> float:
+    """Return the peak of memory since it was forgotten, in MB; of the whole process, where it cannot be forgotten."""
+    with suppress(OSError, StopIteration), open("/proc/self/status") as file:
+        return int(next(line for line in file if line.startswith("VmHWM:")).split()[1]) * 1024 / 1e6
+    return peak_memory_mb()

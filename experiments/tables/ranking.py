@@ -1,0 +1,61 @@
+"""A ranking over all problems: how close to the bound, how often the best, how often nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.tables.layout import Cell, Table
+from experiments.tables.repeats import PROBLEM, aggregated, numbered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Times this close to the best win too.
+_TIE = 1e-3
+
+
+def ranking(frame: pd.DataFrame) -> Table:
+    """Return the synthesizers, best first.
+
+    They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
+    solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
+    0.1 % of it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of results.
+    """
+    import pandas as pd
+
+    times, efficiency = aggregated(frame, "time_us"), aggregated(frame, "efficiency")
+    solved = times["value"].notna()
+    times = times.assign(
+        number=numbered(times, PROBLEM),
+        efficiency=efficiency["value"].where(solved),
+        solved=solved,
+        failed=~times["status"].isin(["ok", "unsupported"]),
+        unsupported=times["status"] == "unsupported",
+    )
+    best = times.groupby("number")["value"].transform("min")
+    times["won"] = solved & (times["value"] <= best * (1 + _TIE))
+    problems = times.loc[solved, "number"].nunique()
+    groups = times.groupby("label", sort=False)
+    found = pd.DataFrame(
+        {
+            "score": groups["efficiency"].sum() / max(problems, 1),
+            "mean": groups["efficiency"].mean(),
+            "wins": groups["won"].sum(),
+            "solved": groups["solved"].sum(),
+            "failures": groups["failed"].sum(),
+            "unsupported": groups["unsupported"].sum(),
+        }
+    )
+    found = found.sort_values(["score", "wins"], ascending=False, kind="stable")
+    lines = []
+    for place, (label, row) in enumerate(found.iterrows(), 1):
+        mean = "–" if pd.isna(row["mean"]) else f"{100 * row['mean']:.1f} %"
+        counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
+        lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
+    head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
+    return Table(f"Ranking over {problems} problems", head, lines, 2)

@@ -1,0 +1,108 @@
+"""The results file: a row for each run, in the order of the grid, as Parquet and as comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import types
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from experiments.record import Record
+from experiments.runner.run import Run, groups_text, pairs_text
+from topologies import FormatError
+from topologies.atomic import atomic_path, write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+
+#: Columns that are measured, and so differ from one time to the next.
+MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb")
+
+#: Columns that stand before those of a record, with their types.
+_FIRST = {"experiment": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str}
+
+
+def row_of(run: Run, record: Record, experiment: str = "") -> Row:
+    """Return a row: what the run was called, and its record; options are JSON."""
+    content: Row = msgspec.to_builtins(record)
+    content["options"] = msgspec.json.encode(content["options"], order="sorted").decode()
+    first = {
+        "experiment": experiment,
+        "label": run.label,
+        "repeat": run.repeat,
+        "group": groups_text(run.groups),
+        "root": run.root,
+        "pairs": pairs_text(run.pairs),
+    }
+    # NaN, which differs from itself, is as empty as None.
+    return first | {key: None if value != value else value for key, value in content.items()}
+
+
+def columns() -> dict[str, type]:
+    """Return the columns of a results file and the types of their values."""
+    hints = {name: _plain(hint) for name, hint in get_type_hints(Record).items()}
+    return _FIRST | hints | {"options": str}
+
+
+def write_results(folder: Path, rows: Sequence[Row]) -> None:
+    """Write ``results.parquet`` and ``results.csv``, each whole or not at all.
+
+    Raises
+    ------
+    CollbenchError
+        The folder cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in columns().items()])
+    with atomic_path(folder / "results.parquet") as temporary:
+        pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), temporary)
+    text = io.StringIO()
+    table = csv.DictWriter(text, list(columns()), lineterminator="\n")
+    table.writeheader()
+    for row in rows:
+        table.writerow({key: value for key, value in row.items() if value is not None})
+    write_text(folder / "results.csv", text.getvalue())
+
+
+def load_results(path: str) -> pd.DataFrame:
+    """Return the rows of a results file, or of the one in a folder.
+
+    Raises
+    ------
+    FormatError
+        It is not there, or is no results file.
+    """
+    import pandas as pd
+
+    file = Path(path) / "results.parquet" if Path(path).is_dir() else Path(path)
+    if not file.is_file():
+        raise FormatError(f"{file} is not there; expected results of collbench run: a folder, or its results.parquet")
+    texts = [name for name, kind in columns().items() if kind is str]
+    try:
+        if file.suffix == ".csv":
+            frame = pd.read_csv(file, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values=[""])
+        else:
+            frame = pd.read_parquet(file)
+    except Exception as error:  # each reader has errors of its own
+        raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
+    missing = [name for name in ("label", "topology", "collective", "size", "status") if name not in frame]
+    if missing:
+        raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
+    return frame.assign(**{name: frame[name].fillna("") for name in texts if name in frame})
+
+
+def _plain(hint: Any) -> type:
+    """Return the type of a column that may be empty."""
+    if get_origin(hint) in (Union, types.UnionType):
+        hint = next(part for part in get_args(hint) if part is not type(None))
+    found: type = get_origin(hint) or hint
+    return found
