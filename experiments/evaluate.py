@@ -90,7 +90,7 @@ def evaluate(
         return record, None
     except Exception as error:  # a synthesizer may be anybody's
         raise_if_interrupted(error)
-        record.status, record.reason = "failed", _one_line(error)
+        record.status, record.reason = "failed", one_line(error)
         return record, None
     fault = mismatch(problem, schedule)
     if fault:
@@ -102,7 +102,7 @@ def evaluate(
         return scored
     except Exception as error:  # ours to mend, but one run must not end the others
         raise_if_interrupted(error)
-        record.status, record.reason = "failed", f"it could not be scored: {_one_line(error)}"
+        record.status, record.reason = "failed", f"it could not be scored: {one_line(error)}"
         record.time_us = record.efficiency = record.algbw_gbps = record.busbw_gbps = None
         return record, None
 
@@ -121,10 +121,10 @@ def _compile_bench() -> None:
                 simulate_ps(each, problem.size, problem.model)
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """Return what went wrong in one line; the class of the error too, where it is not one of ours."""
     kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
-    return re.sub(r"\s+", " ", f"{kind}{error}").strip()
+    return re.sub(r"\s+", " ", f"{kind}{error}").strip(": ")
 
 
 def mismatch(problem: Problem, schedule: object) -> str | None:

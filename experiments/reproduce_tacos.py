@@ -23,9 +23,9 @@ if __package__ in (None, ""):
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from experiments.plots.style import save, styled
+from experiments.progress import counted
 from experiments.tacos_study.bandwidth import bandwidth_figure
 from experiments.tacos_study.grid import FULL, QUICK, Grid
-from experiments.tacos_study.progress import progress
 from experiments.tacos_study.running import Row, rows_of
 from experiments.tacos_study.scaling import measured, scaling_figure, scaling_table
 from experiments.tacos_study.tables import comparison, write_csv
@@ -128,7 +128,7 @@ def reproduce(grid: Grid, out: Path, jobs: int = 1) -> int:
     table, links, times = (_Kept(out, name) for name in ("comparison", "utilisation", "scaling"))
     write_csv(table.partial, [])  # an unwritable folder shows now, not after minutes
     plots: list[Path] = []
-    with styled(), progress(len(runs) + len(SHOWN) + sum(len(series.names) for series in grid.series)) as step:
+    with styled(), counted(len(runs) + len(SHOWN) + sum(len(series.names) for series in grid.series)) as step:
         table.take(rows_of(runs, jobs), lambda row: step(_said(row)))
         place = {(run.network.label, run.kind, run.size, run.algorithm): at for at, run in enumerate(runs)}
         rows = table.finish(lambda row: place[row["network"], row["collective"], row["size"], row["synthesizer"]])

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.plots.rows import absent, by_collective, entrants, medians, short_label, shown_sizes
-from experiments.plots.style import GREY, Look, legend_of, looks, note, pages, title_of
+from experiments.plots.rows import absent, entrants, medians, paged, short_label, shown_sizes
+from experiments.plots.style import GREY, Look, legend_of, looks, note, title_of
 from topologies import format_bytes
 
 if TYPE_CHECKING:
@@ -41,11 +41,8 @@ def figures(rows: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     rows : DataFrame
         As `rows.read` returns it.
     """
-    for collective, of_it in by_collective(rows):
-        places = of_it["place"].unique().tolist()
-        for page, groups in enumerate(pages(places, _GROUPS)):
-            name = f"bars_{collective}" + (f"_{page + 1}" if page else "")
-            yield name, _figure(of_it, collective, groups)
+    for name, of_it, collective, places in paged(rows, "bars", _GROUPS):
+        yield name, _figure(of_it, collective, places)
 
 
 def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figure:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from experiments.plots.rows import by_collective, medians, series_of
-from experiments.plots.style import Look, legend_of, looks, note, pages, spread, title_of
+from experiments.plots.rows import medians, paged, series_of
+from experiments.plots.style import Look, legend_of, looks, note, spread, title_of
 from topologies import format_bytes
 
 if TYPE_CHECKING:
@@ -31,11 +31,8 @@ def figures(rows: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     rows : DataFrame
         As `rows.read` returns it.
     """
-    for collective, of_it in by_collective(rows):
-        places = of_it["place"].unique().tolist()
-        for page, group in enumerate(pages(places, _PANELS)):
-            name = f"busbw_{collective}" + (f"_{page + 1}" if page else "")
-            yield name, _figure(of_it, collective, group)
+    for name, of_it, collective, places in paged(rows, "busbw", _PANELS):
+        yield name, _figure(of_it, collective, places)
 
 
 def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figure:

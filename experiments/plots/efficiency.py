@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from experiments.plots.rows import absent, by_collective, entrants, medians, shown_sizes
-from experiments.plots.style import GREY, legend_of, looks, note, pages, title_of
+from experiments.plots.rows import absent, entrants, medians, paged, shown_sizes
+from experiments.plots.style import GREY, legend_of, looks, note, title_of
 from topologies import format_bytes
 
 if TYPE_CHECKING:
@@ -33,11 +33,8 @@ def figures(rows: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     rows : DataFrame
         As `rows.read` returns it.
     """
-    for collective, of_it in by_collective(rows):
-        places = of_it["place"].unique().tolist()
-        for page, group in enumerate(pages(places, _PLACES)):
-            name = f"efficiency_{collective}" + (f"_{page + 1}" if page else "")
-            yield name, _figure(of_it, collective, group)
+    for name, of_it, collective, places in paged(rows, "efficiency", _PLACES):
+        yield name, _figure(of_it, collective, places)
 
 
 def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figure:

@@ -8,11 +8,11 @@ group of bars is for: the topology, with the chunks, groups or link model that t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.plots.style import LABELS, label_of, spread
+from experiments.plots.style import LABELS, label_of, pages, spread
 from topologies import format_bytes
 from topologies.exceptions import FormatError
 
@@ -210,6 +210,13 @@ def by_collective(rows: pd.DataFrame) -> Iterable[tuple[str, pd.DataFrame]]:
     for collective, of_it in rows.groupby("collective", sort=False):
         if (of_it["status"] == "ok").any():
             yield str(collective), of_it
+
+
+def paged(rows: pd.DataFrame, kind: str, most: int) -> Iterator[tuple[str, pd.DataFrame, str, Sequence[str]]]:
+    """Yield (name of the figure, rows, collective, places): `most` places at most a figure, further ones numbered."""
+    for collective, of_it in by_collective(rows):
+        for page, places in enumerate(pages(of_it["place"].unique().tolist(), most)):
+            yield f"{kind}_{collective}" + (f"_{page + 1}" if page else ""), of_it, collective, places
 
 
 def short_label(place: str) -> str:

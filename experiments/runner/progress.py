@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from experiments.progress import counted
 from experiments.record import Record
 from experiments.runner.run import Run
 from experiments.runner.store import FAILURES
@@ -20,32 +20,13 @@ def progress(total: int) -> Iterator[Callable[[Run, Record], None]]:
     total : int
         Runs in all.
     """
-    if not sys.stderr.isatty():
-        done = 0
+    with counted(total) as advance:
 
-        def line(run: Run, record: Record) -> None:
-            nonlocal done
-            done += 1
-            print(f"[{done:{len(str(total))}}/{total}] {said(run, record)}", file=sys.stderr, flush=True)
+        def done(run: Run, record: Record) -> None:
+            failed = record.status in FAILURES or record.reason.startswith("DEFECT")
+            advance(said(run, record), doing=run.describe(), aloud=failed)
 
-        yield line
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    from rich.table import Column
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("left"),
-               TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)))  # fmt: skip
-    console = Console(stderr=True, markup=False, highlight=False, emoji=False)
-    with Progress(*columns, console=console, transient=True, expand=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def advance(run: Run, record: Record) -> None:
-            if record.status in FAILURES or record.reason.startswith("DEFECT"):
-                bar.console.print(said(run, record))
-            bar.update(task, advance=1, description=run.describe())
-
-        yield advance
+        yield done
 
 
 def said(run: Run, record: Record) -> str:

@@ -7,7 +7,6 @@ counts synthesis alone, not the compilation, verification and scoring around it.
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from experiments.evaluate import blank, evaluate
+from experiments.evaluate import blank, evaluate, one_line
 from experiments.record import Record, peak_memory_mb
 from experiments.runner.run import Run
 from schedules import Schedule
@@ -49,7 +48,7 @@ def attempt(run: Run) -> dict[str, Any]:
     try:
         record, _ = evaluate(problem, _Timed(find(run.synthesizer)), run.options)
     except BaseException as error:  # even SystemExit: the worker goes on
-        record = failure(run, problem, "failed", _one_line(error))
+        record = failure(run, problem, "failed", one_line(error))
     record.peak_memory_mb = _peak_mb()
     found: dict[str, Any] = msgspec.to_builtins(record)
     return found
@@ -87,12 +86,6 @@ class _Timed(Synthesizer):
             return self.inner.synthesize(problem, options)
         finally:
             _clock[SINCE] = 0.0
-
-
-def _one_line(error: BaseException) -> str:
-    """Return what went wrong in one line."""
-    kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
-    return re.sub(r"\s+", " ", f"{kind}{error}").strip(": ")
 
 
 def _end_with(parent: int) -> None:
