@@ -7,12 +7,12 @@ group of bars is for: the topology, with the chunks, groups or link model that t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.plots.style import LABELS, label_of, pages, spread
+from experiments.tables.labels import labels
 from topologies import format_bytes
 from topologies.exceptions import FormatError
 
@@ -26,6 +26,9 @@ _NUMBERS = ("size", "num_npus", "ranks", "time_us", "bound_us", "efficiency", "b
 
 #: Columns beside topology, collective and size that make another problem, and how they are said.
 _CONDITIONS = {"chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}"}
+
+#: Columns that say which NPUs take part, and how.
+_MEMBERS = ("group", "root", "pairs")
 
 #: A problem and who solved it.
 KEY = ["collective", "place", "size", "series"]
@@ -66,7 +69,7 @@ def read(paths: Sequence[Path], columns: Iterable[str] = (), size: int | None = 
         reason = str(first.get("reason") or "no reason given")
         raise FormatError(f"{named}: none of {len(rows)} runs worked, so there is nothing to draw; the first, "
                           f"{first['synthesizer']} on {first['topology']}: {first['status']}: {reason}")  # fmt: skip
-    rows["series"], rows["place"] = _series(rows), _places(rows)
+    rows["series"], rows["place"] = labels(rows), places_of(rows)
     return rows
 
 
@@ -110,45 +113,7 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return rows
 
 
-def _series(rows: pd.DataFrame) -> pd.Series:
-    """Return who made each row."""
-    import pandas as pd
-
-    if "options" in rows:
-        differing = {}
-        options = rows["options"].map(_plain)
-        for name, of_it in options.groupby(rows["synthesizer"]):
-            keys = dict.fromkeys(key for each in of_it for key in each)
-            differing[name] = [key for key in keys if len({str(each.get(key)) for each in of_it}) > 1]
-        told = [
-            ",".join(f"{key}={_said(each[key])}" for key in differing[name] if key in each)
-            for name, each in zip(rows["synthesizer"], options, strict=True)
-        ]
-    else:
-        told = [""] * len(rows)
-    names = [f"{name}:{text}" if text else name for name, text in zip(rows["synthesizer"], told, strict=True)]
-    series = pd.Series(names, rows.index)
-    if "label" in rows:
-        series = rows["label"].where(rows["label"].notna(), series).astype(str)
-    return series
-
-
-def _plain(options: Any) -> dict[str, Any]:
-    """Return options as a dictionary, from JSON or from what Parquet makes of it."""
-    if isinstance(options, str):
-        try:
-            options = json.loads(options)
-        except ValueError:
-            return {}
-    return options if isinstance(options, dict) else {}
-
-
-def _said(value: Any) -> str:
-    """Return an option's value as a user types it."""
-    return json.dumps(value) if isinstance(value, bool | dict | list) else str(value)
-
-
-def _places(rows: pd.DataFrame) -> pd.Series:
+def places_of(rows: pd.DataFrame) -> pd.Series:
     """Return the topology of each row, with what else tells its problems apart."""
     place = rows["topology"].copy()
     for column, said in _CONDITIONS.items():
@@ -159,6 +124,11 @@ def _places(rows: pd.DataFrame) -> pd.Series:
             texts = rows[column].map(lambda value, said=said: said.format(f"{value:g}" if value == value and not
                                      isinstance(value, str) else value))  # fmt: skip
             place = place.where(kinds <= 1, place + ", " + texts)
+    # Said only where numbers of groups and ranks do not tell apart already: a group may be long.
+    for column in _MEMBERS:
+        if column in rows:
+            differing = rows[column].groupby([rows["collective"], place]).transform("nunique") > 1
+            place = place.where(~differing, place + f", {column} " + rows[column].astype(str))
     return place
 
 

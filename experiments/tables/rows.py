@@ -74,7 +74,7 @@ def write_results(folder: Path, rows: Sequence[Row]) -> None:
 
 
 def load_results(path: str) -> pd.DataFrame:
-    """Return the rows of a results file, or of the one in a folder.
+    """Return the rows of a results file, or of the one in a folder; a label is made where there is none.
 
     Raises
     ------
@@ -82,6 +82,8 @@ def load_results(path: str) -> pd.DataFrame:
         It is not there, or is no results file.
     """
     import pandas as pd
+
+    from experiments.tables.labels import labels
 
     file = Path(path) / "results.parquet" if Path(path).is_dir() else Path(path)
     if not file.is_file():
@@ -94,10 +96,30 @@ def load_results(path: str) -> pd.DataFrame:
             frame = pd.read_parquet(file)
     except Exception as error:  # each reader has errors of its own
         raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
+    if "label" not in frame and "synthesizer" in frame:
+        frame["label"] = labels(frame)
     missing = [name for name in ("label", "topology", "collective", "size", "status") if name not in frame]
     if missing:
         raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
+    for name, kind in columns().items():
+        if kind in (int, float) and name in frame:
+            frame[name] = _numbers(frame[name], file)
+    if frame["size"].isna().any():
+        raise FormatError(f"{file}: row {int(frame['size'].isna().argmax()) + 1} has no size; expected bytes")
     return frame.assign(**{name: frame[name].fillna("") for name in texts if name in frame})
+
+
+def _numbers(column: pd.Series, file: Path) -> pd.Series:
+    """Return a column as numbers; text that is none is refused."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = column.notna() & numbers.isna()
+    if wrong.any():
+        raise FormatError(f"{file}: column {column.name} holds {str(column[wrong].iloc[0])!r:.40}, expected numbers")
+    return numbers
 
 
 def _plain(hint: Any) -> type:
