@@ -1,0 +1,106 @@
+/*
+ * Panels of plots. Plotly is in the page as text that nobody has read yet: it is evaluated for the first panel that comes
+ * into view, and a panel is drawn when it comes into view itself.
+ */
+
+/** Plotly, evaluated once. */
+function plotly() {
+  if (!window.Plotly) {
+    const source = document.getElementById("plotly");
+    document.head.append(build("script", {}, source.textContent));
+    source.remove();
+  }
+  return window.Plotly;
+}
+
+/** Text for plotly, which takes some HTML in labels for what it is. */
+function plain(text) {
+  return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** A colour of the style sheet, as it is now. */
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+const CONFIG = {
+  displaylogo: false,
+  responsive: true,
+  modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+  toImageButtonOptions: { format: "svg" },
+};
+
+/** Settings of all plots, in the colours of the page, with some of their own. */
+function layoutOf(own) {
+  const axis = {
+    gridcolor: colour("line"), linecolor: colour("faint"), zerolinecolor: colour("faint"), tickcolor: colour("faint"),
+    ticks: "outside", ticklen: 4, automargin: true,
+  }; // prettier-ignore
+  const merged = {
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("ink") },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    margin: { l: 56, r: 12, t: 10, b: 46 },
+    showlegend: false,
+    hovermode: "closest",
+    hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("faint"), font: { color: colour("ink") } },
+    ...own,
+  };
+  for (const name of ["xaxis", "yaxis"]) merged[name] = { ...axis, ...own[name] };
+  return merged;
+}
+
+/** Ticks at sizes. */
+function sizeTicks(sizes, most = 5) {
+  const shown = spread(sizes, most);
+  return { type: "log", tickvals: shown, ticktext: shown.map(bytes), title: { text: "size" } };
+}
+
+/** The panels of the page, drawn as they come into view. */
+const panels = {
+  _drawings: new WeakMap(),
+  _drawn: new Set(),
+  _observer: new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) if (isIntersecting) panels._draw(target);
+  }, { rootMargin: "100px" }), // prettier-ignore
+
+  /**
+   * A figure that draws itself.
+   * @param {string} title
+   * @param {number} height  in pixels
+   * @param {() => {traces: object[], layout: object}} drawing  asked when it is drawn, in the colours of that moment
+   * @param {...Node} below
+   */
+  panel(title, height, drawing, ...below) {
+    const canvas = build("div", { class: "canvas", style: `height:${height}px` });
+    this._drawings.set(canvas, drawing);
+    this._observer.observe(canvas);
+    return build("figure", { class: "panel", "aria-label": title }, build("figcaption", {}, title), canvas, ...below);
+  },
+
+  _draw(canvas) {
+    this._observer.unobserve(canvas);
+    this._drawn.add(canvas);
+    const { traces, layout } = this._drawings.get(canvas)();
+    plotly().react(canvas, traces, layoutOf(layout), CONFIG);
+    if (canvas.dataset.linked) return;
+    canvas.dataset.linked = "yes";
+    canvas.on("plotly_click", ({ points: [point] }) => {
+      if (typeof point.customdata === "number") state.set({ problem: point.customdata }, true);
+    });
+  },
+
+  /** Draw again what has been drawn: the colours are others. */
+  redraw() {
+    for (const canvas of this._drawn) if (canvas.isConnected) this._draw(canvas);
+  },
+
+  /** Forget the panels of a host, whose place others take. */
+  clear(host) {
+    for (const canvas of host.querySelectorAll(".canvas")) {
+      this._observer.unobserve(canvas);
+      if (this._drawn.delete(canvas)) window.Plotly.purge(canvas);
+    }
+    host.replaceChildren();
+  },
+};
