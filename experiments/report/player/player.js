@@ -1,0 +1,338 @@
+// The player: state, clock, and what each control does.
+
+/** Entries of a list; of more the first are shown. */
+const LISTED = 400;
+
+/** With reduced motion, how often a second the picture jumps on. */
+const JUMPS = 2;
+
+const REASONS = {
+  start: "from the start",
+  data: "once its data had come",
+  link: "once its link was free",
+  route: "behind the hop before it on its route",
+};
+
+class Player {
+  constructor(element, data) {
+    this.model = new Model(data);
+    this.parts = build(this.model);
+    this.state = { time: 0, playing: false, chunk: -1, critical: false, emphasis: null };
+    this.onCritical = new Set(data.critical.hop);
+    this.calm = matchMedia("(prefers-reduced-motion: reduce)");
+    element.append(this.parts.root);
+    this.views = [
+      new TopologyView(this.parts.topology, this.model),
+      new GanttView(this.parts.gantt, this.model),
+    ];
+    this.connect();
+    this.releaseTheme = followTheme(this.parts.root, () => this.recolour());
+    this.resizing = new ResizeObserver(() => this.draw());
+    this.resizing.observe(this.parts.topology);
+    this.resizing.observe(this.parts.gantt);
+    this.listCritical();
+    this.showPace();
+    this.changed();
+  }
+
+  /** Tie controls to what they do. */
+  connect() {
+    const { parts } = this;
+    const press = {
+      first: () => this.goTo(0),
+      last: () => this.goTo(this.model.total),
+      previous: () => this.step(-1),
+      next: () => this.step(1),
+      play: () => this.toggle(),
+      critical: () => this.showCritical(!this.state.critical),
+      closer: () => this.zoom(2),
+      wider: () => this.zoom(0.5),
+    };
+    for (const [name, action] of Object.entries(press)) parts[name].addEventListener("click", action);
+    parts.slider.max = Math.max(this.model.total, 1);
+    parts.slider.disabled = this.model.total === 0;
+    parts.slider.addEventListener("input", () => this.goTo(Number(parts.slider.value)));
+    parts.speed.addEventListener("change", () => this.showPace());
+    parts.chunk.addEventListener("change", () => this.choose(Number(parts.chunk.value)));
+    parts.root.addEventListener("keydown", (event) => this.key(event));
+    this.connectTopology(parts.topology);
+    this.connectGantt(parts.gantt);
+  }
+
+  connectTopology(canvas) {
+    const at = (event) => this.views[0].at(event.offsetX, event.offsetY, this.state.time);
+    canvas.addEventListener("pointermove", (event) => this.tip(event, at(event)));
+    canvas.addEventListener("pointerleave", () => this.tip());
+    canvas.addEventListener("click", (event) => {
+      const { hop } = at(event);
+      if (hop !== undefined) this.choose(this.model.data.hops.chunk[hop]);
+    });
+  }
+
+  /** The chart: a press goes to that time and chooses the chunk under it, dragging goes on through time. */
+  connectGantt(canvas) {
+    const chart = this.views[1];
+    canvas.addEventListener("pointerdown", (event) => {
+      canvas.setPointerCapture(event.pointerId);
+      const { hop } = chart.at(event.offsetX, event.offsetY);
+      if (hop !== undefined) this.choose(this.model.data.hops.chunk[hop]);
+      if (event.offsetX >= chart.left) this.goTo(chart.timeAt(event.offsetX));
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons & 1) this.goTo(chart.timeAt(event.offsetX));
+      this.tip(event, chart.at(event.offsetX, event.offsetY));
+    });
+    canvas.addEventListener("pointerleave", () => this.tip());
+    canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return; // the page scrolls
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? 1.25 : 0.8, chart.timeAt(event.offsetX));
+    }, { passive: false });
+  }
+
+  /** Keys work wherever the focus is in the player, but for those that the focused control needs itself. */
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const tag = event.target.tagName;
+    if (tag === "SELECT" && event.key !== "Escape") return;
+    if (tag === "BUTTON" && event.key === " ") return;
+    const actions = {
+      " ": () => this.toggle(),
+      ArrowLeft: () => this.step(-1),
+      ArrowRight: () => this.step(1),
+      Home: () => this.goTo(0),
+      End: () => this.goTo(this.model.total),
+      c: () => this.showCritical(!this.state.critical),
+      "+": () => this.zoom(2),
+      "=": () => this.zoom(2),
+      "-": () => this.zoom(0.5),
+      Escape: () => this.clear(),
+    };
+    const action = actions[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  }
+
+  play() {
+    if (this.state.playing) return;
+    if (this.state.time >= this.model.total) this.state.time = 0;
+    this.state.playing = true;
+    this.last = performance.now();
+    this.frame = requestAnimationFrame((now) => this.tick(now));
+    this.showPlaying();
+  }
+
+  pause() {
+    if (!this.state.playing) return;
+    this.state.playing = false;
+    cancelAnimationFrame(this.frame);
+    this.showPlaying();
+    this.changed();
+  }
+
+  toggle() {
+    if (this.state.playing) this.pause();
+    else this.play();
+  }
+
+  /** A frame while playing. */
+  tick(now) {
+    const due = !this.calm.matches || now - this.last >= 1000 / JUMPS;
+    if (due) {
+      this.state.time = Math.min(this.state.time + Math.max(now - this.last, 0) * this.pace(), this.model.total);
+      this.last = now;
+      this.draw();
+    }
+    if (this.state.time >= this.model.total) this.pause();
+    else this.frame = requestAnimationFrame((later) => this.tick(later));
+  }
+
+  /** Simulated time for each millisecond of the clock. */
+  pace() {
+    return (Number(this.parts.speed.value) * this.model.total) / (1000 * SECONDS);
+  }
+
+  showPace() {
+    this.parts.pace.textContent = `1 s shows ${this.model.time(1000 * this.pace())}`;
+  }
+
+  goTo(time) {
+    this.state.time = Math.min(Math.max(time, 0), this.model.total);
+    this.changed();
+  }
+
+  /** Go to the next or previous time at which something happens, and stay there. */
+  step(direction) {
+    this.pause();
+    this.goTo(this.model.event(this.state.time, direction));
+  }
+
+  zoom(factor, time = this.state.time) {
+    this.views[1].zoomBy(factor, time);
+    this.draw();
+  }
+
+  choose(chunk) {
+    this.state.chunk = chunk;
+    this.parts.chunk.value = chunk;
+    this.emphasise();
+    this.listPath(chunk);
+    this.changed();
+  }
+
+  showCritical(shown) {
+    this.state.critical = shown;
+    this.parts.critical.setAttribute("aria-pressed", String(shown));
+    this.parts.criticalSection.hidden = !shown;
+    this.emphasise();
+    this.changed();
+  }
+
+  clear() {
+    this.showCritical(false);
+    this.choose(-1);
+  }
+
+  /** Say which hops stand out; all others step back. */
+  emphasise() {
+    const { chunk, critical } = this.state;
+    const { hops } = this.model.data;
+    const stands = (hop) => hops.chunk[hop] === chunk || (critical && this.onCritical.has(hop));
+    this.state.emphasis = chunk >= 0 || critical ? stands : null;
+  }
+
+  listPath(chunk) {
+    this.parts.pathSection.hidden = chunk < 0;
+    if (chunk < 0) return;
+    const hops = [...this.model.ofChunk.of(chunk)];
+    const size = bytesText(this.model.data.chunks.bytes[chunk]);
+    this.parts.pathTitle.textContent = `Chunk ${chunk}: ${size}, ${counted(hops.length, "transfer")}`;
+    this.fill(this.parts.path, hops, (hop) => [this.model.start[hop], this.model.hop(hop)]);
+  }
+
+  listCritical() {
+    const { hop, reason, until, waited } = this.model.data.critical;
+    const { chunk, link } = this.model.data.hops;
+    this.parts.criticalTitle.textContent = `Critical path: ${counted(hop.length, "transfer")}`;
+    this.fill(this.parts.criticalPath, [...hop.keys()], (at) => {
+      const each = hop[at];
+      const wait = waited[at] ? ` (waited ${this.model.time(waited[at])})` : "";
+      const when = this.model.span(this.model.start[each], until[at]);
+      const what = `chunk ${chunk[each]}, ${this.model.link(link[each])} at ${when}`;
+      return [this.model.start[each], `${what}, ${REASONS[reason[at]]}${wait}`];
+    });
+  }
+
+  /** Fill a list with buttons that go to the times of its entries. */
+  fill(list, items, entry) {
+    const rows = items.slice(0, LISTED).map((item) => {
+      const [time, text] = entry(item);
+      const go = make("button", { type: "button" }, text);
+      go.addEventListener("click", () => this.goTo(time));
+      return make("li", {}, go);
+    });
+    const more = items.length - rows.length;
+    if (more > 0) rows.push(make("li", { className: "player-more" }, `… and ${more.toLocaleString("en")} more`));
+    list.replaceChildren(...rows);
+  }
+
+  /** Show where the pointer is. */
+  tip(event, found = {}) {
+    const { tip, root } = this.parts;
+    const text = this.describe(found);
+    tip.hidden = !text;
+    if (!text) return;
+    tip.textContent = text;
+    const box = root.getBoundingClientRect();
+    const left = Math.min(event.clientX - box.left + 12, box.width - tip.offsetWidth - 4);
+    tip.style.left = `${Math.max(left, 0)}px`;
+    tip.style.top = `${event.clientY - box.top + 16}px`;
+  }
+
+  /** What the pointer is on, in words. */
+  describe({ hop, node, link }) {
+    const { model } = this;
+    if (hop !== undefined) {
+      return `chunk ${model.data.hops.chunk[hop]} (${bytesText(model.bytes(hop))}): ${model.hop(hop)}`;
+    }
+    if (node !== undefined) {
+      if (node >= model.data.npus) return model.data.nodes.label[node];
+      return `NPU ${model.data.nodes.label[node]} holds ${model.held(node, this.state.time)} of ${counted(model.data.nodes.wanted[node], "final chunk")}`;
+    }
+    if (link === undefined) return "";
+    const busy = this.views[1].busy[link] / Math.max(model.total, 1);
+    return `${model.link(link)}: ${counted(model.onLink.of(link).length, "transfer")}, busy ${Math.round(100 * busy)} % of the time`;
+  }
+
+  /** Draw, and say where things stand. Not while playing: nobody can listen to sixty messages a second. */
+  changed() {
+    this.draw();
+    if (!this.state.playing) this.parts.said.textContent = this.summary();
+  }
+
+  summary() {
+    const { model, state, parts } = this;
+    const chosen = state.chunk >= 0 ? ` ${parts.pathTitle.textContent}.` : "";
+    const critical = state.critical ? ` ${parts.criticalTitle.textContent}.` : "";
+    const { done, busy } = model.counts(state.time);
+    return `${model.time(state.time)} of ${model.time(model.total)}: ${done} of ${counted(model.numHops, "transfer")} done, ${counted(busy, "link")} busy.${chosen}${critical}`;
+  }
+
+  showPlaying() {
+    const label = this.state.playing ? "Pause" : "Play";
+    this.parts.play.replaceChildren(icon(this.state.playing ? "pause" : "play"));
+    this.parts.play.setAttribute("aria-label", label);
+    this.parts.play.title = `${label} (space)`;
+  }
+
+  recolour() {
+    const { root } = this.parts;
+    this.theme = themeOf(root, this.model.data);
+    root.querySelectorAll(".player-swatch").forEach((swatch, at) => (swatch.style.background = this.theme.ofClass[at]));
+    for (const ramp of root.querySelectorAll(".player-ramp")) {
+      ramp.style.background = `linear-gradient(to right, ${this.theme.ofClass.join(", ")})`;
+    }
+    this.draw();
+  }
+
+  draw() {
+    if (!this.theme) return;
+    const { model, parts, state } = this;
+    for (const view of this.views) view.draw(state, this.theme);
+    const { done, busy, bytes } = model.counts(state.time);
+    const now = `${model.time(state.time)} of ${model.time(model.total)}`;
+    parts.slider.value = state.time;
+    parts.slider.setAttribute("aria-valuetext", now);
+    parts.time.textContent = now;
+    parts.done.textContent = `${done.toLocaleString("en")} of ${model.numHops.toLocaleString("en")}`;
+    parts.bytes.textContent = bytesText(bytes);
+    parts.busy.textContent = `${busy.toLocaleString("en")} of ${model.numLinks.toLocaleString("en")}`;
+    parts.note.textContent = this.views[1].note();
+    parts.topology.setAttribute("aria-label", `Topology at ${now}`);
+    parts.gantt.setAttribute("aria-label", `Chart of links over time, at ${now}`);
+  }
+
+  destroy() {
+    this.pause();
+    this.releaseTheme();
+    this.resizing.disconnect();
+    this.parts.root.remove();
+  }
+}
+
+/**
+ * Build a player in an element.
+ *
+ * `data` is what `player_data` of collbench returns. The player returned can be told to `play()`, `pause()`,
+ * `seek(us)` to a time in microseconds, and `destroy()` itself.
+ */
+function collbenchPlayer(element, data) {
+  const player = new Player(element, data);
+  return {
+    play: () => player.play(),
+    pause: () => player.pause(),
+    seek: (us) => player.goTo((us * 1e6) / data.unit_ps),
+    destroy: () => player.destroy(),
+  };
+}

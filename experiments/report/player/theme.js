@@ -1,0 +1,54 @@
+// Colours: from the custom properties of `player.css`, in its light or dark half.
+
+/** The colours as the page has them now; `colour(chunk)` is that of a chunk. */
+function themeOf(root, data) {
+  const style = getComputedStyle(root);
+  const read = (name) => style.getPropertyValue(`--player-${name}`).trim();
+  const few = read("few").split(/\s+/);
+  const many = read("many").split(/\s+/).map(channels);
+  const { count } = data.colours;
+  const ofClass = Array.from({ length: count }, (_, place) =>
+    count <= few.length ? few[place] : between(many, place / Math.max(count - 1, 1)),
+  );
+  return {
+    ink: read("ink"),
+    muted: read("muted"),
+    idle: read("idle"),
+    surface: read("surface"),
+    critical: read("critical"),
+    held: read("held"),
+    ofClass,
+    colour: (chunk) => ofClass[data.chunks.colour[chunk]],
+  };
+}
+
+/** Red, green and blue of `#rrggbb`. */
+function channels(hex) {
+  return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+}
+
+/** The colour at a part of the way along some stops. */
+function between(stops, part) {
+  const at = part * (stops.length - 1);
+  const stop = Math.min(Math.floor(at), stops.length - 2);
+  const mixed = stops[stop].map((from, channel) => Math.round(from + (at - stop) * (stops[stop + 1][channel] - from)));
+  return `rgb(${mixed.join(" ")})`;
+}
+
+/** Keep the root's class in step with the system's wish, or with `data-theme` of the page, which comes first. */
+function followTheme(root, changed) {
+  const wish = matchMedia("(prefers-color-scheme: dark)");
+  const update = () => {
+    const { theme } = document.documentElement.dataset;
+    root.classList.toggle("player-dark", theme === "dark" || (theme !== "light" && wish.matches));
+    changed();
+  };
+  const observer = new MutationObserver(update);
+  observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  wish.addEventListener("change", update);
+  update();
+  return () => {
+    observer.disconnect();
+    wish.removeEventListener("change", update);
+  };
+}
