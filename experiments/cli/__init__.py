@@ -9,6 +9,7 @@ from experiments.cli.compare import compare
 from experiments.cli.listing import listing
 from experiments.cli.plot import plot
 from experiments.cli.program import Program
+from experiments.cli.report import report
 from experiments.cli.run import run
 from experiments.cli.simulate import simulate
 from experiments.cli.synthesize import synthesize
@@ -31,6 +32,6 @@ def main() -> None:
 
 
 for command in (
-    listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, plot, synthesizer,
+    listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, plot, report, synthesizer,
 ):  # fmt: skip
     main.add_command(command)

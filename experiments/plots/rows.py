@@ -24,8 +24,8 @@ REQUIRED = ("topology", "collective", "size", "synthesizer", "status")
 
 _NUMBERS = ("size", "num_npus", "ranks", "time_us", "bound_us", "efficiency", "busbw_gbps", "synthesis_s")
 
-#: Columns beside topology, collective and size that make another problem, and how they are said.
-_CONDITIONS = {"chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}"}
+#: Columns beside topology, collective and size that make another problem, and what they count.
+_CONDITIONS = {"chunks": "chunk", "groups": "group", "ranks": "rank", "latency": "", "switching": ""}
 
 #: Columns that say which NPUs take part, and how.
 _MEMBERS = ("group", "root", "pairs")
@@ -116,13 +116,12 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 def places_of(rows: pd.DataFrame) -> pd.Series:
     """Return the topology of each row, with what else tells its problems apart."""
     place = rows["topology"].copy()
-    for column, said in _CONDITIONS.items():
+    for column, noun in _CONDITIONS.items():
         if column not in rows:
             continue
         kinds = rows.groupby(["collective", "topology"])[column].transform("nunique")
         if (kinds > 1).any():
-            texts = rows[column].map(lambda value, said=said: said.format(f"{value:g}" if value == value and not
-                                     isinstance(value, str) else value))  # fmt: skip
+            texts = rows[column].map(lambda value, noun=noun: _counted(value, noun) if noun else str(value))
             place = place.where(kinds <= 1, place + ", " + texts)
     # Said only where numbers of groups and ranks do not tell apart already: a group may be long.
     for column in _MEMBERS:
@@ -130,6 +129,11 @@ def places_of(rows: pd.DataFrame) -> pd.Series:
             differing = rows[column].groupby([rows["collective"], place]).transform("nunique") > 1
             place = place.where(~differing, place + f", {column} " + rows[column].astype(str))
     return place
+
+
+def _counted(number: Any, noun: str) -> str:
+    """Return a number of things."""
+    return f"{number:g} {noun}{'' if number == 1 else 's'}"
 
 
 def series_of(rows: pd.DataFrame) -> list[str]:

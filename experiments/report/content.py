@@ -21,6 +21,14 @@ COLUMNS = {
     "topology": ("text", "topology"),
     "collective": ("text", "collective"),
     "size": ("bytes", "size"),
+    "group": ("text", "group"),
+    "root": ("count", "root"),
+    "pairs": ("text", "pairs"),
+    "chunks": ("count", "chunks"),
+    "latency": ("text", "latency"),
+    "switching": ("text", "switching"),
+    "seed": ("count", "seed"),
+    "repeat": ("count", "repeat"),
     "status": ("text", "status"),
     "time_us": ("us", "time (µs)"),
     "efficiency": ("share", "efficiency"),
@@ -31,21 +39,13 @@ COLUMNS = {
     "synthesis_s": ("s", "synthesis (s)"),
     "transfers": ("count", "transfers"),
     "reason": ("text", "reason"),
-    "verified": ("text", "verified"),
+    "verified": ("flag", "verified"),
     "synthesizer": ("text", "plugin"),
     "version": ("text", "version"),
     "options": ("text", "options"),
-    "seed": ("count", "seed"),
-    "repeat": ("count", "repeat"),
     "num_npus": ("count", "NPUs"),
     "ranks": ("count", "ranks"),
-    "chunks": ("count", "chunks"),
     "groups": ("count", "groups"),
-    "group": ("text", "group"),
-    "root": ("count", "root"),
-    "pairs": ("text", "pairs"),
-    "latency": ("text", "latency"),
-    "switching": ("text", "switching"),
     "planned_us": ("us", "planned (µs)"),
     "quantised_bound_us": ("us", "quantised bound (µs)"),
     "rsag_bound_us": ("us", "RS+AG bound (µs)"),
@@ -61,8 +61,8 @@ COLUMNS = {
 }
 
 #: Columns shown at first, and those shown if their values differ.
-_SHOWN = ("label", "topology", "collective", "size", "status", "time_us", "efficiency", "busbw_gbps", "bound_us",
-          "synthesis_s", "transfers", "reason")  # fmt: skip
+_SHOWN = ("label", "topology", "collective", "size", "status", "time_us", "efficiency", "busbw_gbps", "synthesis_s",
+          "reason")  # fmt: skip
 _SHOWN_IF_DIFFERENT = ("experiment", "seed", "repeat", "chunks", "group", "root", "pairs", "latency", "switching")
 
 #: What columns begin with that are for this package alone, so that no file has one of their names.
@@ -71,6 +71,10 @@ _OWN = "."
 #: What matplotlib's markers are called by plotly.
 _SYMBOLS = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross",
             "X": "x"}  # fmt: skip
+
+
+#: Luminance of the page in the dark, and the least contrast that a mark has to it (WCAG 2.1, 1.4.11).
+_DARK, _CONTRAST = 0.009, 3.0
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,13 @@ class Content:
         """Return how columns and names are shown, as plain values."""
         return {
             "looks": [
-                {"label": name, "text": look.label, "colour": look.colour, "symbol": _SYMBOLS[look.marker]}
+                {
+                    "label": name,
+                    "text": look.label,
+                    "light": look.colour,
+                    "dark": _lightened(look.colour),
+                    "symbol": _SYMBOLS[look.marker],
+                }
                 for name, look in self.looks.items()
             ],
             "columns": _columns(self.rows),
@@ -167,7 +177,9 @@ def _problems(rows: pd.DataFrame, number: np.ndarray) -> pd.DataFrame:
     found["bound_gbps"] = np.array(
         [
             bound_gbps(kind, int(count), size, bound) if bound > 0 and count >= 1 else None
-            for kind, count, size, bound in zip(found["collective"], ranks, found["size"], found["bound_us"], strict=True)
+            for kind, count, size, bound in zip(
+                found["collective"], ranks, found["size"], found["bound_us"], strict=True
+            )
         ],
         dtype=float,
     )
@@ -180,10 +192,13 @@ def _columns(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
     found = []
     for name in _theirs(rows):
-        numeric = pd.api.types.is_numeric_dtype(rows[name].dtype) and not pd.api.types.is_bool_dtype(rows[name].dtype)
-        kind, title = COLUMNS.get(name, ("number" if numeric else "text", str(name)))
+        kind, title = COLUMNS.get(name, ("number", name))
+        if pd.api.types.is_bool_dtype(rows[name].dtype):
+            kind = "flag"
+        elif not pd.api.types.is_numeric_dtype(rows[name].dtype):
+            kind = "text"
         shown = name in _SHOWN or (name in _SHOWN_IF_DIFFERENT and rows[name].nunique() > 1)
-        found.append({"name": str(name), "kind": kind if numeric else "text", "title": title, "shown": bool(shown)})
+        found.append({"name": name, "kind": kind, "title": title, "shown": bool(shown)})
     return found
 
 
@@ -197,3 +212,16 @@ def names_of(values: Sequence[str], most: int = 6) -> str:
     """Return names for a sentence; of many the first, and how many more."""
     more = len(values) - most
     return ", ".join(values[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _lightened(colour: str) -> str:
+    """Return a colour (``#rrggbb``) with as much white as it takes to be seen on the dark page."""
+    for white in range(0, 100, 5):
+        parts = [
+            round(int(colour[at : at + 2], 16) + white / 100 * (255 - int(colour[at : at + 2], 16))) for at in (1, 3, 5)
+        ]
+        linear = [part / 255 / 12.92 if part < 11 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in parts]
+        luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+        if luminance + 0.05 >= _CONTRAST * (_DARK + 0.05):
+            break
+    return "#" + "".join(f"{part:02x}" for part in parts)

@@ -33,8 +33,8 @@ def summary(rows: pd.DataFrame, problems: int) -> Markup:
     return element("p", ", ".join(parts), " ", *marks, class_="summary")
 
 
-def description(source: Source) -> Markup:
-    """Return what was run in an experiment, and on what."""
+def description(source: Source, named: bool) -> Markup:
+    """Return what was run in an experiment, and on what; under its name, if there are several."""
     rows = source.rows
     facts: list[tuple[str, str]] = []
     if len(rows):
@@ -52,15 +52,15 @@ def description(source: Source) -> Markup:
         ]
     if source.experiment is not None:
         limits = source.experiment.limits
-        said = [f"{limits.time_limit_s:g} s of synthesis"] if limits.time_limit_s else []
-        said += [f"{limits.memory_limit_mb:,.0f} MB of memory"] if limits.memory_limit_mb else []
-        facts.append(("limits of a run", ", ".join(said) or "none"))
+        limited = [f"{limits.time_limit_s:g} s of synthesis"] if limits.time_limit_s else []
+        limited += [f"{limits.memory_limit_mb:,.0f} MB of memory"] if limits.memory_limit_mb else []
+        facts.append(("limits of a run", ", ".join(limited) or "none"))
     facts += [("machine", _names(rows, "machine")), ("versions", _names(rows, "versions"))]
     said = source.experiment.description if source.experiment is not None else ""
     pairs = [together(element("dt", name), element("dd", text)) for name, text in facts if text]
     return element(
         "article",
-        element("h3", source.name),
+        *([element("h2", source.name)] if named else []),
         *([element("p", said)] if said else []),
         *([element("p", source.remark, class_="remark")] if source.remark else []),
         element("dl", *pairs, class_="facts"),
@@ -91,7 +91,8 @@ def _synthesizers(rows: pd.DataFrame) -> Markup:
         options = names_of(list(dict.fromkeys(map(_options, of_it["options"]))), 3) if "options" in rows else ""
         counts = of_it["status"].value_counts()
         cells = [element("th", str(label), scope="row")]
-        cells += [element("td", text) for text in (_names(of_it, "synthesizer"), _names(of_it, "version"), options)]
+        cells += [element("td", text) for text in (_names(of_it, "synthesizer"), _names(of_it, "version"))]
+        cells += [element("td", options, class_="options")]
         cells += [element("td", f"{counts.get(status, 0):,}", **_side(False)) for status in statuses]
         lines.append(element("tr", *cells))
     return _scrolled("table of the synthesizers", element("thead", element("tr", *head)), element("tbody", *lines))

@@ -66,9 +66,7 @@ def _column(column: pd.Series, arrays: list[np.ndarray]) -> dict[str, Any]:
     """Return what the head says of a column, and add its array to the others."""
     import pandas as pd
 
-    if pd.api.types.is_bool_dtype(column.dtype):
-        column = column.map({True: "yes", False: "no"})
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    if pd.api.types.is_numeric_dtype(column.dtype) and not pd.api.types.is_bool_dtype(column.dtype):
         arrays.append(_narrow(column.to_numpy(float, na_value=np.nan)))
         return {"array": len(arrays) - 1}
     codes, different = pd.factorize(column)

@@ -93,7 +93,8 @@ def lay_out(
         A column, value or label that is not there; with the nearest.
     """
     if rows is None:
-        rows = [name for name in PROBLEM if name != column and (name in PROBLEM[:3] or frame[name].nunique() > 1)]
+        rows = [name for name in PROBLEM if name != column and name in frame
+                and (name in PROBLEM[:3] or frame[name].nunique() > 1)]  # fmt: skip
     for name in (*rows, column):
         require(name, [place for place in PLACES if place in frame], "columns")
     require(value, VALUES, "value")

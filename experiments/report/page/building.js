@@ -34,10 +34,11 @@ const MARKERS = {
   x: "M-4.4,-2.4L-2.4,-4.4L0,-2L2.4,-4.4L4.4,-2.4L2,0L4.4,2.4L2.4,4.4L0,2L-2.4,4.4L-4.4,2.4L-2,0Z",
 };
 
-/** The mark by which a synthesizer is known in all plots. */
-function markOf(look) {
-  const path = buildVector("path", { d: MARKERS[look.symbol], fill: look.colour });
-  return buildVector("svg", { viewBox: "-6 -6 12 12", class: "symbol", "aria-hidden": "true" }, path);
+/** A name behind the mark by which a synthesizer is known in all plots. */
+function marked(look, text = look.text) {
+  const path = buildVector("path", { d: MARKERS[look.symbol], fill: `var(${look.property})` });
+  const mark = buildVector("svg", { viewBox: "-6 -6 12 12", class: "symbol", "aria-hidden": "true" }, path);
+  return build("span", { class: "marked" }, mark, build("span", {}, text));
 }
 
 /** Offer a file that was made in the page. */

@@ -53,7 +53,7 @@ function formatted(kind, value) {
     case "count":
       return Number.isNaN(value) ? NONE : value.toLocaleString("en-US");
     case "flag":
-      return value === "True" ? "yes" : "no";
+      return { True: "yes", False: "no" }[value] ?? "";
     case "number":
       return Number.isInteger(value) ? value.toLocaleString("en-US") : figure(value);
     default:

@@ -12,12 +12,13 @@ class Grid {
    *   name: what the table is, for screen readers
    *   columns: [{name, title, kind, shown, render?(row) → Node, numeric?, head?: whether it names the row}]
    *   what: what a row is called, in the singular
+   *   whole: whether the rows shown are all that there are to speak of
    *   memory: prefix of the choices that are kept in the address; none are kept without
    *   choosable: whether columns can be chosen
    *   exported: name of a file to offer, or null
    */
   constructor(host, options) {
-    this.options = { what: "row", memory: null, choosable: false, exported: null, ...options };
+    this.options = { what: "row", whole: false, memory: null, choosable: false, exported: null, ...options };
     this.page = 0;
     this.order = { column: "", down: false };
     this.count = build("p", { class: "count", role: "status" });
@@ -103,9 +104,10 @@ class Grid {
       this.body.append(build("tr", {}, build("td", { colspan: columns.length, class: "nothing" }, text)));
     }
     this.table.setAttribute("aria-rowcount", this.sorted.length + 1);
-    const all = this.frame.length;
-    const some = this.sorted.length === all ? "" : ` of ${all.toLocaleString("en-US")}`;
-    this.count.textContent = `${this.sorted.length.toLocaleString("en-US")}${some} ${this.options.what}${all === 1 ? "" : "s"}`;
+    const shown = this.sorted.length;
+    const all = this.options.whole ? shown : this.frame.length;
+    const some = shown === all ? "" : `${shown.toLocaleString("en-US")} of `;
+    this.count.textContent = `${some}${counted(all, this.options.what)}`;
     this._drawPager(pages, start);
   }
 

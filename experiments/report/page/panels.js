@@ -56,6 +56,19 @@ function sizeTicks(sizes, most = 5) {
   return { type: "log", tickvals: shown, ticktext: shown.map(bytes), title: { text: "size" } };
 }
 
+/** A logarithmic axis of synthesis times in s, with ticks that are said in ms and µs where they are short. */
+function secondsAxis(seconds) {
+  let [least, most] = [Infinity, 0];
+  for (const each of seconds) [least, most] = [Math.min(least, each), Math.max(most, each)];
+  const [low, high] = [Math.log10(least) - 0.25, Math.log10(most) + 0.25];
+  const steps = high - low > 3 ? [1] : [1, 2, 5];
+  const ticks = [];
+  for (let decade = Math.floor(low); decade <= high; decade++) ticks.push(...steps.map((step) => step * 10 ** decade));
+  const tickvals = ticks.filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high);
+  const ticktext = tickvals.map((tick) => shortTime(1e6 * tick));
+  return { type: "log", title: { text: "synthesis time" }, range: [low, high], tickvals, ticktext };
+}
+
 /** The panels of the page, drawn as they come into view. */
 const panels = {
   _drawings: new WeakMap(),
@@ -93,6 +106,11 @@ const panels = {
   /** Draw again what has been drawn: the colours are others. */
   redraw() {
     for (const canvas of this._drawn) if (canvas.isConnected) this._draw(canvas);
+  },
+
+  /** Draw what has not been seen yet too: paper shows all. */
+  drawAll() {
+    for (const canvas of document.querySelectorAll(".canvas")) if (!this._drawn.has(canvas)) this._draw(canvas);
   },
 
   /** Forget the panels of a host, whose place others take. */

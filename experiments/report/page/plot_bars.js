@@ -70,7 +70,7 @@ function barPanel(points, looks, places, base) {
     layout: {
       annotations,
       shapes: [line],
-      xaxis: { tickvals: places.map((_, group) => group), ticktext: labels, range: [-0.6, places.length - 0.4], showgrid: false, ticks: "" },
+      xaxis: { tickvals: places.map((_, group) => group), ticktext: labels, range: [-0.6, places.length - 0.4], showgrid: false, zeroline: false, ticks: "" },
       yaxis: { title: { text: `speed ÷ ${plain(looks[base].text)}` }, rangemode: "tozero" },
     },
   };

@@ -45,7 +45,7 @@ function paretoPanel(points, means, looks) {
     mode: "markers",
     x: of.map((point) => point.synthesis),
     y: of.map((point) => 100 * point.efficiency),
-    marker: { symbol: looks[series].symbol, size: 5, color: looks[series].colour, opacity: 0.35 },
+    marker: { symbol: looks[series].symbol, size: 6, color: looks[series].colour, opacity: 0.35 },
     hovertemplate: `${plain(looks[series].text)}<br>%{text}<extra></extra>`,
     text: of.map((point) => `${plain(point.title)}<br>${share(point.efficiency)} in ${shortTime(1e6 * point.synthesis)}`),
     customdata: of.map((point) => point.problem),
@@ -71,6 +71,6 @@ function paretoPanel(points, means, looks) {
     });
   }
   const most = points.reduce((top, point) => Math.max(top, 100 * point.efficiency), 100);
-  const xaxis = { type: "log", title: { text: "synthesis time (s)" }, exponentformat: "power", dtick: 1 };
+  const xaxis = secondsAxis(points.map((point) => point.synthesis));
   return { traces, layout: { xaxis, yaxis: { title: { text: "efficiency (bound ÷ time, %)" }, range: [0, 1.05 * most] } } };
 }

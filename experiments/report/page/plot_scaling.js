@@ -10,7 +10,7 @@ function scalingPanels(points, looks) {
   return [...grouped(drawn, "collective")].map(([collective, here]) => {
     const laws = lawsOf(here);
     const said = laws.map(({ series, family, exponent }) =>
-      build("li", {}, markOf(looks[series]), ` ${looks[series].text}, ${family}: ∝ NPUs`, build("sup", {}, exponent.toFixed(2))),
+      build("li", {}, marked(looks[series], `${looks[series].text}, ${family}: ∝ NPUs`), build("sup", {}, exponent.toFixed(2))),
     );
     const below = laws.length ? [build("ul", { class: "laws" }, ...said)] : [];
     return panels.panel(titleOf(collective), 340, () => scalingPanel(here, laws, looks), ...below);
@@ -60,6 +60,6 @@ function scalingPanel(points, laws, looks) {
   const npus = spread(different(points, "npus").sort((a, b) => a - b), 6);
   const xaxis = { type: "log", title: { text: "NPUs" }, tickvals: npus, ticktext: npus.map((each) => each.toLocaleString("en-US")) };
   if (npus.length === 1) xaxis.range = [Math.log10(npus[0]) - 0.5, Math.log10(npus[0]) + 0.5];
-  const yaxis = { type: "log", title: { text: "synthesis time (s)" }, exponentformat: "power", dtick: 1 };
+  const yaxis = secondsAxis(points.map((point) => point.synthesis));
   return { traces, layout: { xaxis, yaxis } };
 }

@@ -66,7 +66,7 @@ class Plots {
       button.setAttribute("aria-pressed", String(!this.hidden.has(series)));
       this._fill(this.kinds);
     };
-    const button = build("button", { type: "button", "aria-pressed": String(!this.hidden.has(series)), click: toggle }, markOf(look), ` ${look.text}`);
+    const button = build("button", { type: "button", "aria-pressed": String(!this.hidden.has(series)), click: toggle }, marked(look));
     return build("li", {}, button);
   }
 

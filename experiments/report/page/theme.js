@@ -17,6 +17,17 @@ const theme = {
     this._listeners.push(listener);
   },
 
+  /** Give each look its colour in light or dark, for plots as `colour`, for the style sheet as a custom property. */
+  colour(looks) {
+    const choose = () => looks.forEach((look, at) => {
+      look.property = `--series-${at}`;
+      look.colour = this.dark ? look.dark : look.light;
+      document.documentElement.style.setProperty(look.property, look.colour);
+    }); // prettier-ignore
+    choose();
+    this.listen(choose);
+  },
+
   get dark() {
     const chosen = document.documentElement.dataset.theme;
     return chosen ? chosen === "dark" : this._system.matches;
