@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,13 +105,14 @@ def _overridden(experiment: Experiment, instead: dict[str, Any]) -> Experiment:
 
 def _chosen(runs: Sequence[Run], only: Sequence[str]) -> list[bool]:
     """Return which runs the patterns ask for."""
+    from experiments.runner.run import is_like
 
-    def is_like(run: Run, pattern: str) -> bool:
-        return fnmatchcase(run.label, pattern) or fnmatchcase(run.describe(), pattern)
-
-    chosen = [not only or any(is_like(run, pattern) for pattern in only) for run in runs]
+    called = [run.describe() for run in runs] if only else []
+    chosen = [not only] * len(runs)
     for pattern in only:
-        if not any(is_like(run, pattern) for run in runs):
+        like = [is_like(pattern, run.label, name) for run, name in zip(runs, called, strict=True)]
+        chosen = [each or also for each, also in zip(chosen, like, strict=True)]
+        if not any(like):
             labels = ", ".join(dict.fromkeys(run.label for run in runs))
             raise click.BadParameter(f"{pattern!r} is like no run; labels are {labels}", param_hint="'--only'")
     return chosen
@@ -155,6 +155,8 @@ def _conclude(experiment: Experiment, folder: Path, work: Plan) -> int:
     write_text(folder / "tables.md", "\n".join(written(table, "markdown") for table in tables))
     for table in tables:
         click.echo(written(table, "terminal"))
+    for path in _drawn(experiment, folder):
+        click.echo(f"plot: {path}")
     click.echo(f"results: {folder / 'results.parquet'}, results.csv and tables.md beside it")
     failed = [record for record in records if record.status in FAILURES]
     if failed:
@@ -165,3 +167,21 @@ def _conclude(experiment: Experiment, folder: Path, work: Plan) -> int:
     for record in defects:
         remark(f"{record.synthesizer} on {record.topology}, {record.collective}: {record.reason}")
     return 1 if defects or not any(record.status == "ok" for record in records) else 0
+
+
+def _drawn(experiment: Experiment, folder: Path) -> list[Path]:
+    """Draw the plots of a file into a folder beside its results, and return the PNGs."""
+    from experiments.files import Plot
+    from experiments.plots.drawing import Drawing, draw, of_results
+    from topologies import CollbenchError, parse_bytes
+
+    drawings: list[Drawing] = []
+    for each in experiment.plots:
+        plot = Plot(kind=each) if isinstance(each, str) else each
+        only = [plot.only] if isinstance(plot.only, str) else plot.only
+        size = None if plot.size is None else parse_bytes(str(plot.size))
+        try:
+            drawings += of_results([folder], [plot.kind], size, only)
+        except CollbenchError as error:
+            remark(f"the plot {plot.kind} could not be drawn: {error}")
+    return [path for path in draw(drawings, folder / "plots") if path.suffix == ".png"] if drawings else []
