@@ -131,57 +131,20 @@ def _print_grid(work: Plan, chosen: Sequence[bool]) -> None:
 
 
 def _conclude(experiment: Experiment, folder: Path, work: Plan) -> int:
-    """Print tables and ranking, keep them beside the results, and return the exit status."""
-    from experiments.runner.store import FAILURES
+    """Print tables, plots and complaints, and return the exit status."""
+    from experiments.conclusion import complaints, conclude
     from experiments.tables.formats import written
-    from experiments.tables.layout import lay_out
-    from experiments.tables.ranking import ranking
-    from experiments.tables.rows import load_results
-    from topologies import OptionError
-    from topologies.atomic import write_text
 
     records = [record for record in work.records if record is not None]
     if not records:
         raise Failure("no run is finished, so there is nothing to show")
-    frame = load_results(str(folder))
-    tables = []
-    for layout in experiment.tables:
-        rows = [layout.rows] if isinstance(layout.rows, str) else layout.rows
-        try:
-            tables.append(lay_out(frame, rows, layout.columns, layout.value, layout.normalise, layout.title))
-        except OptionError as error:
-            remark(f"a table could not be drawn: {error}")
-    tables.append(ranking(frame))
-    write_text(folder / "tables.md", "\n".join(written(table, "markdown") for table in tables))
-    for table in tables:
+    found = conclude(experiment, folder)
+    for table in found.tables:
         click.echo(written(table, "terminal"))
-    for path in _drawn(experiment, folder):
+    for path in found.plots:
         click.echo(f"plot: {path}")
     click.echo(f"results: {folder / 'results.parquet'}, results.csv and tables.md beside it")
-    failed = [record for record in records if record.status in FAILURES]
-    if failed:
-        remark(
-            f"{len(failed)} of {len(records)} runs failed, each with its reason in the results; --retry does them again"
-        )
-    defects = [record for record in records if record.reason.startswith("DEFECT")]
-    for record in defects:
-        remark(f"{record.synthesizer} on {record.topology}, {record.collective}: {record.reason}")
-    return 1 if defects or not any(record.status == "ok" for record in records) else 0
-
-
-def _drawn(experiment: Experiment, folder: Path) -> list[Path]:
-    """Draw the plots of a file into a folder beside its results, and return the PNGs."""
-    from experiments.files import Plot
-    from experiments.plots.drawing import Drawing, draw, of_results
-    from topologies import CollbenchError, parse_bytes
-
-    drawings: list[Drawing] = []
-    for each in experiment.plots:
-        plot = Plot(kind=each) if isinstance(each, str) else each
-        only = [plot.only] if isinstance(plot.only, str) else plot.only
-        size = None if plot.size is None else parse_bytes(str(plot.size))
-        try:
-            drawings += of_results([folder], [plot.kind], size, only)
-        except CollbenchError as error:
-            remark(f"the plot {plot.kind} could not be drawn: {error}")
-    return [path for path in draw(drawings, folder / "plots") if path.suffix == ".png"] if drawings else []
+    status, said = complaints(records)
+    for text in (*found.remarks, *said):
+        remark(text)
+    return status

@@ -50,7 +50,7 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
                     options=all_options, time_limit_s=experiment.limits.time_limit_s,
-                    keep_schedule=experiment.keep_schedules,
+                    keep_schedule=experiment.keep_schedules, alone=block.alone,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])

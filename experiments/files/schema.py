@@ -44,6 +44,8 @@ class Problems(_Strict, frozen=True, kw_only=True):
         Patterns of labels: only these synthesizers take part; by default all.
     repeats : int, optional
         Instead of the experiment's.
+    alone : bool
+        Whether these runs are done after the others, one at a time, so that nothing disturbs what is measured.
     zip : list of str
         Keys whose lists go together, first with first, second with second.
     """
@@ -57,6 +59,7 @@ class Problems(_Strict, frozen=True, kw_only=True):
     pairs: str | list[str] | None = None
     only: str | list[str] = []
     repeats: _Count | None = None
+    alone: bool = False
     zip: list[str] = []
 
 

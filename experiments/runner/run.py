@@ -35,6 +35,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Budget of the synthesis.
     keep_schedule : bool
         Whether the schedule is stored beside the record; it changes nothing about the result, and so is not in the key.
+    alone : bool
+        Whether it is done while nothing else is; not in the key either.
     """
 
     topology: str
@@ -53,6 +55,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 0
     time_limit_s: float | None = None
     keep_schedule: bool = False
+    alone: bool = False
 
     def problem(self) -> Problem:
         """Return the problem.

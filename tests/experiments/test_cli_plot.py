@@ -12,7 +12,7 @@ from experiments.cli import main
 from experiments.plots import RESULT_KINDS, SCHEDULE_KINDS
 
 ROOT = Path(__file__).parents[2]
-TACOS = ROOT / "results" / "tacos" / "comparison.csv"
+TACOS = ROOT / "results" / "tacos" / "results.csv"
 SMALL = ("-t", "ring:4", "-c", "all_gather", "-s", "1MiB")
 
 

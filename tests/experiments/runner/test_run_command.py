@@ -188,6 +188,21 @@ class TestResuming:
         started.communicate(timeout=30)
 
 
+class TestAlone:
+    def test_one_at_a_time(self, program, experiment):
+        """Runs of a block that wants to be alone come last and one at a time, whatever --jobs says."""
+        name = experiment(
+            "problems:\n"
+            "  - {topology: 'ring:4', collective: all_gather, size: 1MB, only: lonely, alone: true}\n"
+            "  - {topology: 'ring:4', collective: all_gather, size: 2MB, only: ring}\n"
+            "synthesizers: [{synthesizer: lonely, options: {seconds: 0.3}, label: lonely}, ring]\nseed: [0, 1, 2]\n"
+        )
+        done = program("run", name, "--jobs", 3, COUNT=str(program.folder / "here"))
+        assert [(row["label"], row["status"]) for row in rows(program)] == [("lonely", "ok")] * 3 + [("ring", "ok")] * 3
+        said = [line.split("] ")[1].split()[0] for line in done.stderr.splitlines() if line.startswith("[")]
+        assert said == ["ring"] * 3 + ["lonely"] * 3
+
+
 class TestPlots:
     def test_drawn_beside_the_results(self, program, experiment):
         """The plots of a file are drawn with its results, the same kind of other rows under another name."""
