@@ -28,9 +28,8 @@ _TOO_LONG = (
     "with --keep-schedules"
 )
 
-#: What rows of files that lack a column have in it.
-_PLAIN = {"chunks": 1, "group": "all", "root": 0, "pairs": "", "repeat": 0, "seed": 0, "options": "", "version": "",
-          "latency": "blocking", "switching": "cut_through"}  # fmt: skip
+#: Columns that say how a schedule was made.
+_NEEDED = ("synthesizer", "version", "options", "seed", "ranks", "chunks", "groups", "latency", "switching")
 
 
 @dataclass
@@ -111,28 +110,18 @@ def _candidates(rows: pd.DataFrame) -> list[int]:
 
 def _text(row: dict[str, Any], source: Source) -> str:
     """Return what the player plays for a row."""
-    from experiments.replay import link_model
-    from experiments.report.player import player_data
-
-    row = {**_PLAIN, **row, "label": row[".label"]}
-    schedule = _schedule(row, source)
-    data = player_data(schedule, int(row["size"]), link_model(row), str(row["label"]))
-    return deflated(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
-
-
-def _schedule(row: dict[str, Any], source: Source) -> Schedule:
-    """Return the schedule of a row, if it is small enough and the row says all that makes it."""
-    from experiments.replay import schedule_of
-    from experiments.report.player import MAX_HOPS
-    from schedules.kinds import ROOTED
+    from experiments.replay import link_model, schedule_of
+    from experiments.report.player import MAX_HOPS, player_data
 
     transfers = row.get("transfers")
     if transfers is not None and transfers > MAX_HOPS:
         raise CollbenchError(f"{int(transfers):,} transfers; the player takes at most {MAX_HOPS:,}")
-    whole = row.get("groups", 1) == 1 and row.get("ranks") == row.get("num_npus")
-    if "group" not in source.rows and (not whole or row["collective"] in (*ROOTED, "send_recv")):
-        raise CollbenchError("its file does not say which NPUs take part and how; results of collbench run do")
-    return schedule_of(row, source.folder)
+    missing = [name for name in _NEEDED if name not in source.rows]
+    if missing:
+        raise CollbenchError(f"its file has no column {missing[0]}, without which it cannot be made again")
+    row["label"] = row[".label"]
+    data = player_data(schedule_of(row, source.folder), int(row["size"]), link_model(row), str(row["label"]))
+    return deflated(json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def _is_kept(row: dict[str, Any], source: Source) -> bool:

@@ -19,7 +19,7 @@ def ranking(frame: pd.DataFrame) -> Table:
 
     They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
     solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
-    0.1 % of it.
+    0.1 % of it. Problems that were not given to all synthesizers are left out, unless there are no others.
 
     Parameters
     ----------
@@ -37,9 +37,15 @@ def ranking(frame: pd.DataFrame) -> Table:
         failed=~times["status"].isin(["ok", "unsupported"]),
         unsupported=times["status"] == "unsupported",
     )
+    # Each label is once in each problem by now.
+    to_all = times.groupby("number")["label"].transform("size") == times["label"].nunique()
+    left_out = 0
+    if to_all.any():
+        left_out = times.loc[~to_all, "number"].nunique()
+        times = times[to_all]
     best = times.groupby("number")["value"].transform("min")
-    times["won"] = solved & (times["value"] <= best * (1 + _TIE))
-    problems = times.loc[solved, "number"].nunique()
+    times = times.assign(won=times["solved"] & (times["value"] <= best * (1 + _TIE)))
+    problems = times.loc[times["solved"], "number"].nunique()
     groups = times.groupby("label", sort=False)
     found = pd.DataFrame(
         {
@@ -58,4 +64,5 @@ def ranking(frame: pd.DataFrame) -> Table:
         counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
         lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
     head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
-    return Table(f"Ranking over {problems} problems", head, lines, 2)
+    title = f"Ranking over {problems} problems" + (f" ({left_out} more were not given to all)" if left_out else "")
+    return Table(title, head, lines, 2)

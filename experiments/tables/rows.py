@@ -14,6 +14,7 @@ import msgspec
 from experiments.record import Record
 from experiments.runner.groups import groups_text, pairs_text
 from experiments.runner.run import Run
+from experiments.tables.labels import labels
 from topologies import FormatError
 from topologies.atomic import atomic_path, write_text
 
@@ -85,17 +86,11 @@ def load_results(path: str) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from experiments.tables.labels import labels
-
     file = Path(path) / "results.parquet" if Path(path).is_dir() else Path(path)
     if not file.is_file():
         raise FormatError(f"{file} is not there; expected results of collbench run: a folder, or its results.parquet")
-    texts = [name for name, kind in columns().items() if kind is str]
     try:
-        if file.suffix == ".csv":
-            frame = pd.read_csv(file, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values=[""])
-        else:
-            frame = pd.read_parquet(file)
+        frame = read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
     except Exception as error:  # each reader has errors of its own
         raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
     if "label" not in frame and "synthesizer" in frame:
@@ -108,7 +103,19 @@ def load_results(path: str) -> pd.DataFrame:
             frame[name] = _numbers(frame[name], file)
     if frame["size"].isna().any():
         raise FormatError(f"{file}: row {int(frame['size'].isna().argmax()) + 1} has no size; expected bytes")
-    return frame.assign(**{name: frame[name].fillna("") for name in texts if name in frame})
+    return frame.assign(**{name: frame[name].fillna("") for name in _texts() if name in frame})
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Return the rows of comma-separated values: texts stay as they are, only what is empty is missing."""
+    import pandas as pd
+
+    return pd.read_csv(path, dtype=dict.fromkeys(_texts(), str), keep_default_na=False, na_values=[""])
+
+
+def _texts() -> list[str]:
+    """Return the columns of texts."""
+    return [name for name, kind in columns().items() if kind is str]
 
 
 def _numbers(column: pd.Series, file: Path) -> pd.Series:
