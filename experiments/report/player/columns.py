@@ -79,7 +79,7 @@ def player_data(schedule: Schedule, size: int, model: LinkModel, name: str = "")
     unit = 1 if times.total_ps <= _EXACT else 1000
     completing, held = _completions(times)
     colour, colours, coloured_by = _colours(collective)
-    blocking = model.latency == "blocking"
+    places, blocking = layout(topology), model.latency == "blocking"
     return {
         "name": name,
         "title": Simulated(name, times).problem,
@@ -93,14 +93,14 @@ def player_data(schedule: Schedule, size: int, model: LinkModel, name: str = "")
             "held": held.tolist(),
             "wanted": _wanted(collective).tolist(),
         }
-        | _places(layout(topology)),
+        | _places(places),
         "links": {
             "src": topology.src.tolist(),
             "dst": topology.dst.tolist(),
             # For how long before a transfer's end its link is free already.
             "tail": [] if blocking else (topology.latency_ps // unit).tolist(),
         }
-        | _lanes(layout(topology), topology),
+        | _lanes(places, topology),
         "chunks": {"bytes": times.durations.chunk_bytes.tolist(), "colour": colour.tolist()},
         "colours": {"count": colours, "by": coloured_by},
         "hops": _hops(times, unit) | {"completing": completing.tolist()},

@@ -76,8 +76,11 @@ function build(model) {
     "section", { className: "player-list", hidden: true }, parts.criticalTitle, parts.criticalPath,
   );
   parts.root = make(
-    "div", { className: "player", tabIndex: 0, role: "group", "aria-label": `Schedule player: ${titleOf(data)}` },
-    make("p", { className: "player-title" }, titleOf(data)),
+    "div", { className: "player", tabIndex: -1, role: "group", "aria-label": `Schedule player: ${titleOf(data)}` },
+    make(
+      "h2", { className: "player-title" },
+      titleOf(data), " ", make("span", { className: "player-muted" }, `links: ${data.links_are}`),
+    ),
     make("div", { className: "player-stage" }, leftOf(parts, model), rightOf(parts)),
     make("div", { className: "player-lists" }, parts.pathSection, parts.criticalSection),
     parts.said,
@@ -122,7 +125,11 @@ function leftOf(parts, model) {
 function rightOf(parts) {
   return make(
     "div", { className: "player-right" },
-    make("div", { className: "player-row" }, parts.note, make("span", { className: "player-buttons" }, parts.wider, parts.closer)),
+    make(
+      "div", { className: "player-row player-apart" },
+      parts.note,
+      make("span", { className: "player-buttons", role: "group", "aria-label": "Zoom" }, parts.wider, parts.closer),
+    ),
     parts.gantt,
   );
 }
@@ -136,11 +143,11 @@ function legend(model) {
     ? Array.from({ length: colours.count }, (_, place) =>
         make("span", { className: "player-key" }, make("i", { className: "player-swatch" }), String(place)))
     : [make("span", { className: "player-key" }, "0 ", make("i", { className: "player-ramp" }), ` ${last}`)];
-  const shapes = model.data.hops.reduce ? ["● copied", "◆ added up"] : [];
+  const shapes = model.data.hops.reduce ? ["● copied", "◆ added up (underlined in the chart)"] : [];
   return make(
     "p", { className: "player-legend player-muted" },
     make("span", {}, `Colour: ${colours.by}`), ...swatches, ...shapes.map((text) => make("span", {}, text)),
-    make("span", {}, "Ring: share of its final chunks that an NPU holds"),
+    make("span", {}, "Green: share of its final chunks that an NPU holds"),
   );
 }
 

@@ -3,9 +3,14 @@
 /** Links of a chart: all of a small network, of a large one the busiest. */
 const ROWS = 48;
 
-/** Pixels of a row, and of the axis below them. */
+/** Pixels of a row, of a chart of few rows, and of the axis below them. */
 const ROW = 12;
+const WIDE_ROW = 26;
+const FEW = 400;
 const AXIS = 34;
+
+/** How far the chart is widened at most. */
+const ZOOM = 4096;
 
 class GanttView {
   constructor(canvas, model) {
@@ -15,6 +20,7 @@ class GanttView {
     this.busy = model.busyTimes();
     this.zoom = 1;
     this.from = 0;
+    this.stale = true;
   }
 
   /** Choose the links: those of the chosen chunk and of the critical path come before the busiest. */
@@ -27,13 +33,17 @@ class GanttView {
     const chosen = [...wanted].slice(0, ROWS);
     this.rows = chosen.sort((a, b) => links.src[a] - links.src[b] || links.dst[a] - links.dst[b] || a - b);
     this.rowOf = new Map(this.rows.map((link, row) => [link, row]));
-    this.canvas.style.height = `${Math.max(this.rows.length, 4) * ROW + AXIS}px`;
+    this.row = Math.min(Math.max(FEW / Math.max(this.rows.length, 1), ROW), WIDE_ROW);
+    this.bottom = this.rows.length * this.row;
+    this.canvas.style.height = `${this.bottom + AXIS}px`;
   }
 
   /** What is left out, in words; nothing where all links are shown. */
   note() {
     const all = this.model.numLinks;
-    return this.rows.length < all ? `${this.rows.length} of ${all.toLocaleString("en")} links: the busiest` : "";
+    const links = this.rows.length < all ? `The ${this.rows.length} busiest of ${counted(all, "link")}` : "";
+    const zoomed = this.zoom > 1 ? `${this.zoom.toPrecision(2) * 1}× as wide` : "";
+    return [links, zoomed].filter(Boolean).join(", ");
   }
 
   /** The length of time that is shown. */
@@ -43,15 +53,15 @@ class GanttView {
 
   /** Zoom by a factor around a time. */
   zoomBy(factor, time) {
-    const zoom = Math.min(Math.max(this.zoom * factor, 1), 2 ** 20);
+    const zoom = Math.max(Math.min(this.zoom * factor, ZOOM, this.model.total / 10), 1);
     const part = (time - this.from) / this.shown;
     this.zoom = zoom;
     this.from = time - (part >= 0 && part <= 1 ? part : 0.5) * this.shown;
     this.keepWithin();
-    this.theme = null;
   }
 
   keepWithin() {
+    this.stale = true;
     this.from = Math.min(Math.max(this.from, 0), Math.max(this.model.total - this.shown, 0));
   }
 
@@ -60,7 +70,6 @@ class GanttView {
     if (time >= this.from && time <= this.from + this.shown) return;
     this.from = time - 0.1 * this.shown;
     this.keepWithin();
-    this.theme = null;
   }
 
   x(time) {
@@ -76,14 +85,14 @@ class GanttView {
     const key = `${state.chunk} ${state.critical}`;
     if (key !== this.key) {
       this.choose(state);
-      [this.key, this.theme] = [key, null];
+      [this.key, this.stale] = [key, true];
     }
     this.follow(state.time);
     const { context, width, height, resized } = fitted(this.canvas);
     if (!width || !height) return;
-    if (resized || theme !== this.theme) {
-      this.theme = theme;
-      this.place(context, width, height);
+    if (resized || this.stale || theme !== this.theme) {
+      [this.theme, this.stale] = [theme, false];
+      this.place(context, width);
       this.still.redraw(this.canvas, (under) => this.drawStill(under, state, theme));
     }
     context.clearRect(0, 0, width, height);
@@ -91,15 +100,12 @@ class GanttView {
     this.drawCursor(context, state.time, theme);
   }
 
-  place(context, width, height) {
+  place(context, width) {
     context.font = `10px ${FONT}`;
     this.labels = this.rows.map((link) => this.model.link(link));
     const longest = this.labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
     this.left = Math.min(Math.ceil(longest) + 8, 0.35 * width);
     this.breadth = Math.max(width - this.left - 10, 1);
-    this.bottom = height - AXIS;
-    this.row = this.bottom / Math.max(this.rows.length, 1);
-    this.row = Math.min(this.row, 2 * ROW);
   }
 
   drawStill(context, state, theme) {
@@ -116,18 +122,19 @@ class GanttView {
   drawRow(context, link, row, state, theme) {
     const { model } = this;
     const { chunk } = model.data.hops;
-    const hops = model.onLink.of(link);
-    const edged = hops.length < this.breadth / 3;
     const until = this.from + this.shown;
-    for (const hop of hops) {
+    for (const hop of model.onLink.of(link)) {
       if (model.end[hop] < this.from || model.start[hop] > until) continue;
       const { x, y, width, height } = this.bar(hop, row);
+      const gap = width > 3 ? 1 : 0; // neighbours can be told apart
       context.globalAlpha = state.emphasis && !state.emphasis(hop) ? 0.18 : 1;
       context.fillStyle = theme.colour(chunk[hop]);
-      context.fillRect(x, y, width - (edged && width > 3 ? 1 : 0), height);
-      if (model.reduces(hop) && width > 3) {
+      context.fillRect(x, y, width - gap, height);
+      // The link is free again, and the bytes are still on their way.
+      context.fillRect(x + width, y + height / 2, this.x(model.end[hop]) - x - width, 1);
+      if (gap && model.reduces(hop) && model.place[hop] === model.together[hop] - 1) {
         context.fillStyle = theme.ink;
-        context.fillRect(x, y + height - 1.5, width - 1, 1.5);
+        context.fillRect(x, (row + 1) * this.row - 2.5, width - gap, 1.5);
       }
     }
     context.globalAlpha = 1;
@@ -138,18 +145,8 @@ class GanttView {
     const { model } = this;
     const x = this.x(model.start[hop]);
     const width = Math.max(this.x(model.release[hop]) - x, 0.6);
-    const [place, count] = this.member(hop);
-    const height = (this.row - 2) / count;
-    return { x, width, y: row * this.row + 1 + place * height, height };
-  }
-
-  /** The place of a hop in its message, and how many there are. */
-  member(hop) {
-    const { message } = this.model.data.hops;
-    if (!message.length || message[hop] < 0) return [0, 1];
-    this.members ??= Map.groupBy(message.keys(), (each) => message[each]);
-    const together = this.members.get(message[hop]);
-    return [together.indexOf(hop), together.length];
+    const height = (this.row - 2) / model.together[hop];
+    return { x, width, y: row * this.row + 1 + model.place[hop] * height, height };
   }
 
   /** Draw the critical path: its bars framed, and a line from each to the next. */
@@ -185,25 +182,25 @@ class GanttView {
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillStyle = theme.ink;
-    context.strokeStyle = theme.idle;
+    context.strokeStyle = theme.line;
     context.lineWidth = 1;
     this.labels.forEach((label, row) => {
       context.fillText(label, this.left - 4, (row + 0.5) * this.row, this.left - 6);
     });
-    const bottom = Math.min(this.rows.length * this.row, this.bottom);
     context.textAlign = "center";
     const { unit, data } = this.model;
     const scale = data.unit_ps / unit.ps;
-    for (const tick of ticks(this.from * scale, (this.from + this.shown) * scale, this.breadth / 70)) {
+    const last = (this.from + this.shown) * scale;
+    for (const tick of data.total ? ticks(this.from * scale, last, this.breadth / 70) : [0]) {
       const x = Math.round(this.x(tick / scale)) + 0.5;
       context.beginPath();
       context.moveTo(x, 0);
-      context.lineTo(x, bottom + 4);
+      context.lineTo(x, this.bottom + 4);
       context.stroke();
-      context.fillText(String(tick), x, bottom + 12);
+      context.fillText(String(tick), x, this.bottom + 12);
     }
     context.fillStyle = theme.muted;
-    context.fillText(`time (${unit.name})`, this.left + this.breadth / 2, bottom + 26);
+    context.fillText(`time (${unit.name})`, this.left + this.breadth / 2, this.bottom + 26);
   }
 
   drawCursor(context, time, theme) {
@@ -212,7 +209,7 @@ class GanttView {
     context.lineWidth = 1.5;
     context.beginPath();
     context.moveTo(x, 0);
-    context.lineTo(x, Math.min(this.rows.length * this.row, this.bottom) + 4);
+    context.lineTo(x, this.bottom + 4);
     context.stroke();
   }
 

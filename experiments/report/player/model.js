@@ -38,8 +38,8 @@ class Model {
     this.numHops = hops.chunk.length;
     this.numLinks = links.src.length;
     this.numNodes = nodes.x.length;
-    this.unit = timeUnit(data.total * data.unit_ps);
     this.decode(hops, links.tail);
+    this.unit = timeUnit(data.total * data.unit_ps, this.shortest() * data.unit_ps);
     this.index(hops, links, nodes);
   }
 
@@ -57,6 +57,13 @@ class Model {
     }
   }
 
+  /** The shortest span that is told: of a transfer, or of a segment of the critical path. */
+  shortest() {
+    const { hop, until } = this.data.critical;
+    const spans = [...this.data.hops.duration, ...until.map((end, at) => end - this.start[hop[at]])];
+    return spans.reduce((least, span) => (span > 0 ? Math.min(least, span) : least), this.total);
+  }
+
   /** What searches need: hops of each link and chunk by start, completions of each node, and all events. */
   index(hops, links, nodes) {
     const all = Uint32Array.from({ length: this.numHops }, (_, hop) => hop);
@@ -70,7 +77,19 @@ class Model {
     const target = hops.link.map((link) => links.dst[link]);
     const arrivals = grouped(target, this.numNodes, completing);
     this.completions = nodes.wanted.map((_, npu) => Float64Array.from(arrivals.of(npu), (hop) => this.end[hop]));
+    this.numberMembers(hops.message);
     this.events = Float64Array.from(new Set([0, ...this.start, ...this.end])).sort();
+  }
+
+  /** The place of each hop in its message, and how many hops the message has; most are alone. */
+  numberMembers(message) {
+    const members = new Map();
+    this.place = Uint32Array.from({ length: this.numHops }, (_, hop) => {
+      const place = message[hop] >= 0 ? (members.get(message[hop]) ?? 0) : 0;
+      members.set(message[hop], place + 1);
+      return place;
+    });
+    this.together = Uint32Array.from(this.place, (_, hop) => (message[hop] >= 0 ? members.get(message[hop]) : 1));
   }
 
   bytes(hop) {
@@ -151,6 +170,13 @@ class Model {
   link(link) {
     const { label } = this.data.nodes;
     return `${label[this.data.links.src[link]]}→${label[this.data.links.dst[link]]}`;
+  }
+
+  /** A node in words; where it has a name of its own, its number is told too, which stands in the drawing. */
+  node(node) {
+    const label = this.data.nodes.label[node];
+    if (node >= this.data.npus) return label;
+    return label === String(node) ? `NPU ${node}` : `${label} (NPU ${node})`;
   }
 
   /** One hop in words. */

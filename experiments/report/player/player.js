@@ -18,6 +18,7 @@ class Player {
     this.model = new Model(data);
     this.parts = build(this.model);
     this.state = { time: 0, playing: false, chunk: -1, critical: false, emphasis: null };
+    this.listed = new Map();
     this.onCritical = new Set(data.critical.hop);
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
     element.append(this.parts.root);
@@ -30,6 +31,8 @@ class Player {
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.parts.topology);
     this.resizing.observe(this.parts.gantt);
+    // As wide as it will ever be, so that nothing moves while playing.
+    this.parts.time.style.minWidth = `${2 * this.model.time(data.total).length + 3}ch`;
     this.listCritical();
     this.showPace();
     this.changed();
@@ -64,8 +67,9 @@ class Player {
     canvas.addEventListener("pointermove", (event) => this.tip(event, at(event)));
     canvas.addEventListener("pointerleave", () => this.tip());
     canvas.addEventListener("click", (event) => {
-      const { hop } = at(event);
-      if (hop !== undefined) this.choose(this.model.data.hops.chunk[hop]);
+      const found = at(event);
+      if (found.hop !== undefined) this.choose(this.model.data.hops.chunk[found.hop]);
+      this.tip(event, found); // a finger does not hover
     });
   }
 
@@ -73,10 +77,12 @@ class Player {
   connectGantt(canvas) {
     const chart = this.views[1];
     canvas.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
       canvas.setPointerCapture(event.pointerId);
-      const { hop } = chart.at(event.offsetX, event.offsetY);
-      if (hop !== undefined) this.choose(this.model.data.hops.chunk[hop]);
+      const found = chart.at(event.offsetX, event.offsetY);
       if (event.offsetX >= chart.left) this.goTo(chart.timeAt(event.offsetX));
+      if (found.hop !== undefined) this.choose(this.model.data.hops.chunk[found.hop]);
+      this.tip(event, found);
     });
     canvas.addEventListener("pointermove", (event) => {
       if (event.buttons & 1) this.goTo(chart.timeAt(event.offsetX));
@@ -108,7 +114,7 @@ class Player {
       "-": () => this.zoom(0.5),
       Escape: () => this.clear(),
     };
-    const action = actions[event.key];
+    const action = actions[event.key === "C" ? "c" : event.key];
     if (!action) return;
     event.preventDefault();
     action();
@@ -208,7 +214,7 @@ class Player {
     const hops = [...this.model.ofChunk.of(chunk)];
     const size = bytesText(this.model.data.chunks.bytes[chunk]);
     this.parts.pathTitle.textContent = `Chunk ${chunk}: ${size}, ${counted(hops.length, "transfer")}`;
-    this.fill(this.parts.path, hops, (hop) => [this.model.start[hop], this.model.hop(hop)]);
+    this.fill(this.parts.path, hops, (hop) => [this.model.start[hop], this.model.end[hop], this.model.hop(hop)]);
   }
 
   listCritical() {
@@ -220,24 +226,33 @@ class Player {
       const wait = waited[at] ? ` (waited ${this.model.time(waited[at])})` : "";
       const when = this.model.span(this.model.start[each], until[at]);
       const what = `chunk ${chunk[each]}, ${this.model.link(link[each])} at ${when}`;
-      return [this.model.start[each], `${what}, ${REASONS[reason[at]]}${wait}`];
+      return [this.model.start[each], until[at], `${what}, ${REASONS[reason[at]]}${wait}`];
     });
   }
 
-  /** Fill a list with buttons that go to the times of its entries. */
+  /** Fill a list with buttons that go to the times of its entries, each a start, an end and a text. */
   fill(list, items, entry) {
-    const rows = items.slice(0, LISTED).map((item) => {
-      const [time, text] = entry(item);
+    const entries = items.slice(0, LISTED).map(entry);
+    const rows = entries.map(([start, , text]) => {
       const go = make("button", { type: "button" }, text);
-      go.addEventListener("click", () => this.goTo(time));
+      go.addEventListener("click", () => this.goTo(start));
       return make("li", {}, go);
     });
+    this.listed.set(list, entries.map(([start, end], at) => ({ start, end, row: rows[at] })));
     const more = items.length - rows.length;
     if (more > 0) rows.push(make("li", { className: "player-more" }, `… and ${more.toLocaleString("en")} more`));
     list.replaceChildren(...rows);
   }
 
-  /** Show where the pointer is. */
+  /** Mark the entries of lists that are under way. */
+  markListed() {
+    const { time } = this.state;
+    for (const entries of this.listed.values()) {
+      for (const { start, end, row } of entries) row.classList.toggle("player-now", start <= time && time < end);
+    }
+  }
+
+  /** Say what the pointer is on, beside it. */
   tip(event, found = {}) {
     const { tip, root } = this.parts;
     const text = this.describe(found);
@@ -257,18 +272,23 @@ class Player {
       return `chunk ${model.data.hops.chunk[hop]} (${bytesText(model.bytes(hop))}): ${model.hop(hop)}`;
     }
     if (node !== undefined) {
-      if (node >= model.data.npus) return model.data.nodes.label[node];
-      return `NPU ${model.data.nodes.label[node]} holds ${model.held(node, this.state.time)} of ${counted(model.data.nodes.wanted[node], "final chunk")}`;
+      if (node >= model.data.npus) return model.node(node);
+      const wanted = counted(model.data.nodes.wanted[node], "final chunk");
+      return `${model.node(node)} holds ${model.held(node, this.state.time)} of its ${wanted}`;
     }
     if (link === undefined) return "";
     const busy = this.views[1].busy[link] / Math.max(model.total, 1);
-    return `${model.link(link)}: ${counted(model.onLink.of(link).length, "transfer")}, busy ${Math.round(100 * busy)} % of the time`;
+    const transfers = counted(model.onLink.of(link).length, "transfer");
+    return `${model.link(link)}: ${transfers}, busy ${Math.round(100 * busy)} % of the time`;
   }
 
   /** Draw, and say where things stand. Not while playing: nobody can listen to sixty messages a second. */
   changed() {
     this.draw();
-    if (!this.state.playing) this.parts.said.textContent = this.summary();
+    if (this.state.playing) return;
+    this.parts.said.textContent = this.summary();
+    this.parts.topology.setAttribute("aria-label", `Topology at ${this.now()}`);
+    this.parts.gantt.setAttribute("aria-label", `Chart of links over time, at ${this.now()}`);
   }
 
   summary() {
@@ -276,7 +296,12 @@ class Player {
     const chosen = state.chunk >= 0 ? ` ${parts.pathTitle.textContent}.` : "";
     const critical = state.critical ? ` ${parts.criticalTitle.textContent}.` : "";
     const { done, busy } = model.counts(state.time);
-    return `${model.time(state.time)} of ${model.time(model.total)}: ${done} of ${counted(model.numHops, "transfer")} done, ${counted(busy, "link")} busy.${chosen}${critical}`;
+    const transfers = `${done.toLocaleString("en")} of ${counted(model.numHops, "transfer")} done`;
+    return `${this.now()}: ${transfers}, ${counted(busy, "link")} busy.${chosen}${critical}`;
+  }
+
+  now() {
+    return `${this.model.time(this.state.time)} of ${this.model.time(this.model.total)}`;
   }
 
   showPlaying() {
@@ -301,7 +326,7 @@ class Player {
     const { model, parts, state } = this;
     for (const view of this.views) view.draw(state, this.theme);
     const { done, busy, bytes } = model.counts(state.time);
-    const now = `${model.time(state.time)} of ${model.time(model.total)}`;
+    const now = this.now();
     parts.slider.value = state.time;
     parts.slider.setAttribute("aria-valuetext", now);
     parts.time.textContent = now;
@@ -309,8 +334,7 @@ class Player {
     parts.bytes.textContent = bytesText(bytes);
     parts.busy.textContent = `${busy.toLocaleString("en")} of ${model.numLinks.toLocaleString("en")}`;
     parts.note.textContent = this.views[1].note();
-    parts.topology.setAttribute("aria-label", `Topology at ${now}`);
-    parts.gantt.setAttribute("aria-label", `Chart of links over time, at ${now}`);
+    this.markListed();
   }
 
   destroy() {

@@ -14,6 +14,7 @@ function themeOf(root, data) {
     ink: read("ink"),
     muted: read("muted"),
     idle: read("idle"),
+    line: read("line"),
     surface: read("surface"),
     critical: read("critical"),
     held: read("held"),

@@ -3,6 +3,10 @@
 /** Nodes further apart than this, in pixels, carry their numbers. */
 const NUMBERED = 34;
 
+/** Nodes of a smaller radius are specks, and more transfers than this are too: neither has any detail to be seen. */
+const SPECK = 3;
+const CROWD = 3000;
+
 /** Members of a message that are drawn; they travel as a train. */
 const TRAIN = 6;
 
@@ -85,14 +89,10 @@ class TopologyView {
     const found = [];
     const { model } = this;
     for (let link = 0; link < model.numLinks; link++) {
-      let before = -1;
-      let place = 0;
       for (const hop of model.under(link, time)) {
-        const start = model.start[hop];
-        place = start === before ? place + 1 : 0;
-        before = start;
+        const place = model.place[hop];
         if (place >= TRAIN) continue;
-        const part = (time - start) / (model.end[hop] - start);
+        const part = (time - model.start[hop]) / (model.end[hop] - model.start[hop]);
         const [x, y] = this.point(link, Math.max(part - place * this.spacing(link), 0));
         found.push({ hop, x, y });
       }
@@ -143,7 +143,7 @@ class TopologyView {
     context.lineCap = "round";
     if (state.critical) {
       const links = new Set(this.model.data.critical.hop.map((hop) => link[hop]));
-      this.strokeLinks(context, links, theme.critical, this.lane * 2.2);
+      this.strokeLinks(context, links, theme.critical, this.lane * 1.7);
     }
     if (state.chunk >= 0) {
       const hops = [...this.model.ofChunk.of(state.chunk)];
@@ -157,29 +157,74 @@ class TopologyView {
     context.lineCap = "butt";
   }
 
+  /** Draw what is under way; what does not stand out comes first, so that nothing hides what does. */
   drawTransfers(context, state, theme) {
-    const { chunk, link } = this.model.data.hops;
     const dots = this.dots(state.time);
-    const faint = (hop) => state.emphasis && !state.emphasis(hop);
-    for (const { hop } of dots) {
-      context.globalAlpha = faint(hop) ? 0.2 : 0.75;
-      this.strokeLinks(context, [link[hop]], theme.colour(chunk[hop]), this.lane * 1.4);
+    if (!state.emphasis) {
+      this.drawDots(context, dots, theme, 1);
+      return;
     }
+    this.drawDots(context, dots.filter(({ hop }) => !state.emphasis(hop)), theme, 0.25);
+    this.drawDots(context, dots.filter(({ hop }) => state.emphasis(hop)), theme, 1);
+  }
+
+  /** Draw links in use and the dots on them, one by one: a path of thousands of crossing lines fills far more slowly. */
+  drawDots(context, dots, theme, strength) {
+    const { chunk, link } = this.model.data.hops;
+    if (dots.length > CROWD) {
+      context.globalAlpha = strength;
+      for (const { hop, x, y } of dots) speck(context, x, y, this.dot, theme.colour(chunk[hop]));
+      context.globalAlpha = 1;
+      return;
+    }
+    context.globalAlpha = 0.75 * strength;
+    for (const { hop } of dots) this.strokeLinks(context, [link[hop]], theme.colour(chunk[hop]), this.lane * 1.2);
+    context.globalAlpha = strength;
     context.strokeStyle = theme.surface;
     context.lineWidth = 1;
-    for (const { hop, x, y } of dots) {
-      context.globalAlpha = faint(hop) ? 0.25 : 1;
-      context.fillStyle = theme.colour(chunk[hop]);
+    for (const dot of dots) {
+      context.fillStyle = theme.colour(chunk[dot.hop]);
       context.beginPath();
-      if (this.model.reduces(hop)) diamond(context, x, y, this.dot * 1.3);
-      else context.arc(x, y, this.dot, 0, 2 * Math.PI);
+      this.traceDot(context, dot);
       context.fill();
       context.stroke();
     }
     context.globalAlpha = 1;
   }
 
+  /** Add a transfer to a path: a circle, or a diamond where the receiver adds it up. */
+  traceDot(context, { hop, x, y }) {
+    const radius = this.model.reduces(hop) ? this.dot * 1.3 : this.dot;
+    context.moveTo(x + radius, y);
+    if (!this.model.reduces(hop)) {
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      return;
+    }
+    context.lineTo(x, y + radius);
+    context.lineTo(x - radius, y);
+    context.lineTo(x, y - radius);
+    context.closePath();
+  }
+
   drawNodes(context, state, theme) {
+    if (this.radius < SPECK) this.drawSpecks(context, state, theme);
+    else this.drawCircles(context, state, theme);
+  }
+
+  /** Draw small nodes: the more of its chunks an NPU holds, the stronger. */
+  drawSpecks(context, state, theme) {
+    const { wanted } = this.model.data.nodes;
+    const has = state.chunk >= 0 ? this.holders(state.chunk, state.time) : null;
+    for (let node = 0; node < this.model.numNodes; node++) {
+      const part = has ? has.has(node) : wanted[node] && this.model.held(node, state.time) / wanted[node];
+      speck(context, this.x[node], this.y[node], this.radius, theme.muted);
+      context.globalAlpha = Number(part);
+      if (part) speck(context, this.x[node], this.y[node], this.radius, has ? theme.colour(state.chunk) : theme.held);
+      context.globalAlpha = 1;
+    }
+  }
+
+  drawCircles(context, state, theme) {
     const { npus } = this.model.data;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -244,6 +289,11 @@ class TopologyView {
   }
 }
 
+function speck(context, x, y, radius, colour) {
+  context.fillStyle = colour;
+  context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
+}
+
 /** The item with the least distance, if that is below `within`. */
 function nearest(items, distance, within) {
   let [best, least] = [undefined, within];
@@ -260,12 +310,4 @@ function aside([x, y, endX, endY], pointX, pointY) {
   const along = ((pointX - x) * dx + (pointY - y) * dy) / (dx * dx + dy * dy || 1);
   const part = Math.min(Math.max(along, 0), 1);
   return Math.hypot(x + part * dx - pointX, y + part * dy - pointY);
-}
-
-function diamond(context, x, y, radius) {
-  context.moveTo(x, y - radius);
-  context.lineTo(x + radius, y);
-  context.lineTo(x, y + radius);
-  context.lineTo(x - radius, y);
-  context.closePath();
 }
