@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from experiments.cli.output import print_json, progress, remark, require_writable
+from experiments.cli.output import print_json, progress, remark, require_writable, reserved_stdout
 from experiments.cli.parameters import json_option
 
 
@@ -25,7 +25,7 @@ def report(results: tuple[str, ...], out: str, players: int, as_json: bool) -> N
     from topologies.atomic import write_text
 
     require_writable(out)
-    with progress(f"reading {', '.join(results)}") as say:
+    with progress(f"reading {', '.join(results)}") as say, reserved_stdout():
         found = made(results, players, say)
     write_text(out, found.html)
     for text in found.remarks:

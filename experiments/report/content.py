@@ -54,7 +54,6 @@ COLUMNS = {
     "verify_s": ("s", "verification (s)"),
     "simulate_s": ("s", "simulation (s)"),
     "peak_memory_mb": ("number", "peak memory (MB)"),
-    "time_limit_s": ("number", "time limit (s)"),
     "versions": ("text", "versions"),
     "machine": ("text", "machine"),
     "key": ("text", "key"),

@@ -70,7 +70,7 @@ def _column(column: pd.Series, arrays: list[np.ndarray]) -> dict[str, Any]:
         arrays.append(_narrow(column.to_numpy(float, na_value=np.nan)))
         return {"array": len(arrays) - 1}
     codes, different = pd.factorize(column)
-    words = [_writable(str(word)) for word in different]
+    words = list(map(str, different))
     if (codes < 0).any():
         codes, words = np.where(codes < 0, len(words), codes), [*words, ""]
     arrays.append(_narrow(codes.astype(float)))
@@ -86,8 +86,3 @@ def _narrow(numbers: np.ndarray) -> np.ndarray:
             if limits.min <= least and most <= limits.max:
                 return numbers.astype(kind)
     return numbers.astype("f8")
-
-
-def _writable(text: str) -> str:
-    """Return text that UTF-8 can hold: halves of a pair, which a file may bring, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

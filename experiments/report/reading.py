@@ -58,7 +58,8 @@ def read_sources(paths: Sequence[str]) -> list[Source]:
 
     found: list[Source] = []
     for path in dict.fromkeys(paths):
-        rows = proven(load_results(path).reset_index(drop=True))
+        rows = load_results(path).reset_index(drop=True)
+        rows = proven(rows.set_axis([str(name) for name in rows], axis="columns"))
         place = Path(path)
         folder = place if place.is_dir() else place.parent
         named = [name for name in rows.get("experiment", []) if name]
@@ -114,7 +115,13 @@ def _said(value: Any) -> str:
     """Return a value as text; what Parquet keeps as a structure, as JSON."""
     if isinstance(value, str):
         return value
-    return json.dumps(value, sort_keys=True, default=str) if isinstance(value, dict | list) else str(value)
+    structured = isinstance(value, dict | list) or hasattr(value, "tolist")
+    return json.dumps(value, sort_keys=True, default=_unpacked) if structured else str(value)
+
+
+def _unpacked(value: Any) -> Any:
+    """Return the list of an array, or the text of anything else that JSON does not know."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _experiment(path: Path) -> tuple[Experiment | None, str]:
