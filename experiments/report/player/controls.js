@@ -47,7 +47,7 @@ function build(model) {
     topology: make("canvas", { className: "player-topology", role: "img" }),
     gantt: make("canvas", { className: "player-gantt", role: "img" }),
     tip: make("div", { className: "player-tip", hidden: true }),
-    time: make("output", { className: "player-time" }),
+    time: make("span", { className: "player-time" }),
     slider: make("input", { type: "range", min: 0, max: data.total, step: "any", value: 0, "aria-label": "Time" }),
     first: button("To the start", icon("first"), "Home"),
     previous: button("Previous event", icon("previous"), "←"),

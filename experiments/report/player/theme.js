@@ -5,10 +5,11 @@ function themeOf(root, data) {
   const style = getComputedStyle(root);
   const read = (name) => style.getPropertyValue(`--player-${name}`).trim();
   const few = read("few").split(/\s+/);
-  const many = read("many").split(/\s+/).map(channels);
+  const many = read("many").split(/\s+/);
+  const stops = many.map(channels);
   const { count } = data.colours;
   const ofClass = Array.from({ length: count }, (_, place) =>
-    count <= few.length ? few[place] : between(many, place / Math.max(count - 1, 1)),
+    count <= few.length ? few[place] : between(stops, place / Math.max(count - 1, 1)),
   );
   return {
     ink: read("ink"),
@@ -18,6 +19,7 @@ function themeOf(root, data) {
     surface: read("surface"),
     critical: read("critical"),
     held: read("held"),
+    many,
     ofClass,
     colour: (chunk) => ofClass[data.chunks.colour[chunk]],
   };
