@@ -240,7 +240,7 @@ class TopologyView {
       else context.rect(x - this.radius, y - this.radius, 2 * this.radius, 2 * this.radius);
       context.fill();
       context.stroke();
-      if (isNpu) this.drawRing(context, node, x, y, state.time, theme);
+      if (isNpu && (this.numbered || !has)) this.drawHeld(context, node, state.time, theme);
       if (this.numbered) {
         context.fillStyle = has?.has(node) ? theme.surface : theme.ink;
         context.fillText(isNpu ? String(node) : `S${node - npus}`, x, y + 0.5);
@@ -248,17 +248,17 @@ class TopologyView {
     }
   }
 
-  /** Draw how much an NPU holds of what it must hold at the end: clockwise from the top. */
-  drawRing(context, npu, x, y, time, theme) {
+  /** Draw how much an NPU holds of what it must hold at the end: a ring round its number, a sector where it has none. */
+  drawHeld(context, npu, time, theme) {
     const wanted = this.model.data.nodes.wanted[npu];
-    if (!wanted) return;
-    const part = this.model.held(npu, time) / wanted;
+    const part = wanted && this.model.held(npu, time) / wanted;
     if (!part) return;
-    const width = Math.max(this.radius * 0.22, 1);
+    const [from, until] = [-Math.PI / 2, (2 * part - 0.5) * Math.PI]; // clockwise from the top
+    const width = this.numbered ? this.radius * 0.22 : this.radius;
     context.strokeStyle = theme.held;
     context.lineWidth = width;
     context.beginPath();
-    context.arc(x, y, this.radius - width / 2, -Math.PI / 2, (2 * part - 0.5) * Math.PI);
+    context.arc(this.x[npu], this.y[npu], this.radius - width / 2, from, until);
     context.stroke();
   }
 
