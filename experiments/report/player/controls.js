@@ -147,7 +147,7 @@ function legend(model) {
   return make(
     "p", { className: "player-legend player-muted" },
     make("span", {}, `Colour: ${colours.by}`), ...swatches, ...shapes.map((text) => make("span", {}, text)),
-    make("span", {}, "Green: share of its final chunks that an NPU holds"),
+    make("span", {}, "Filled: share of its final chunks that an NPU holds"),
   );
 }
 

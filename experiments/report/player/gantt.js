@@ -28,6 +28,7 @@ class GanttView {
     const { hops, critical, links } = this.model.data;
     const wanted = new Set(Array.from(state.chunk >= 0 ? this.model.ofChunk.of(state.chunk) : [], (hop) => hops.link[hop]));
     if (state.critical) critical.hop.forEach((hop) => wanted.add(hops.link[hop]));
+    this.highlighted = wanted.size > 0;
     const busiest = [...this.busy.keys()].sort((a, b) => this.busy[b] - this.busy[a] || a - b);
     busiest.slice(0, ROWS).forEach((link) => wanted.add(link));
     const chosen = [...wanted].slice(0, ROWS);
@@ -41,9 +42,10 @@ class GanttView {
   /** What is left out, in words; nothing where all links are shown. */
   note() {
     const all = this.model.numLinks;
-    const links = this.rows.length < all ? `The ${this.rows.length} busiest of ${counted(all, "link")}` : "";
-    const zoomed = this.zoom > 1 ? `${this.zoom.toPrecision(2) * 1}× as wide` : "";
-    return [links, zoomed].filter(Boolean).join(", ");
+    const which = this.highlighted ? "the highlighted, then the busiest" : "the busiest";
+    const links = this.rows.length < all ? `${this.rows.length} of ${counted(all, "link")}: ${which}` : "";
+    const zoomed = this.zoom > 1 ? `${Number(this.zoom.toPrecision(2))}× as wide` : "";
+    return [links, zoomed].filter(Boolean).join("; ");
   }
 
   /** The length of time that is shown. */

@@ -329,7 +329,7 @@ class TestHighlights:
         links = np.concatenate([np.repeat(busy, 2), [lonely]])
         chunks = np.concatenate([np.zeros(2 * len(busy), int), [35]])
         page = played(Schedule(topology, collective("all_gather", 40), chunks, links), size=4000)
-        assert page.text_content(".player-right .player-muted") == "The 48 busiest of 80 links"
+        assert page.text_content(".player-right .player-muted") == "48 of 80 links: the busiest"
         find = "() => document.querySelector('.player-tip').textContent"
         seen = set()
         for chosen in ("none", "35"):
@@ -497,10 +497,10 @@ class TestLook:
 
     @pytest.mark.parametrize("network", ["mesh:3x3", "mesh:20x20"])
     def test_what_npus_hold(self, solved, played, network):
-        """NPUs turn green as their chunks come in: of a broadcast none but the root at first, all at the end."""
+        """NPUs fill up as their chunks come in: of a broadcast none but the root at first, all at the end."""
         page = played(solved(network, "broadcast", "tacos"))
-        green = page.locator(".player").evaluate("each => getComputedStyle(each).getPropertyValue('--player-held')")
-        colour = np.array([int(green.strip()[at : at + 2], 16) for at in (1, 3, 5)])
+        filled = page.locator(".player").evaluate("each => getComputedStyle(each).getPropertyValue('--player-held')")
+        colour = np.array([int(filled.strip()[at : at + 2], 16) for at in (1, 3, 5)])
         seen = []
         for part in (0, 0.5, 1):
             scrub(page, part)
