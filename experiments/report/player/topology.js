@@ -231,8 +231,8 @@ class TopologyView {
     context.font = `${Math.min(this.radius * 0.9, 12)}px ${FONT}`;
     const has = state.chunk >= 0 ? this.holders(state.chunk, state.time) : null;
     for (let node = 0; node < this.model.numNodes; node++) {
-      const [x, y, isNpu] = [this.x[node], this.y[node], node < npus];
-      context.fillStyle = has?.has(node) ? theme.colour(state.chunk) : theme.surface;
+      const [x, y, isNpu, chosen] = [this.x[node], this.y[node], node < npus, has?.has(node)];
+      context.fillStyle = chosen && !this.numbered ? theme.colour(state.chunk) : theme.surface;
       context.strokeStyle = theme.muted;
       context.lineWidth = Math.min(1, this.radius / 4);
       context.beginPath();
@@ -241,8 +241,9 @@ class TopologyView {
       context.fill();
       context.stroke();
       if (isNpu && (this.numbered || !has)) this.drawHeld(context, node, state.time, theme);
+      if (chosen && this.numbered) disc(context, x, y, this.radius * 0.72, theme.colour(state.chunk));
       if (this.numbered) {
-        context.fillStyle = has?.has(node) ? theme.surface : theme.ink;
+        context.fillStyle = chosen ? theme.on(state.chunk) : theme.ink;
         context.fillText(isNpu ? String(node) : `S${node - npus}`, x, y + 0.5);
       }
     }
@@ -287,6 +288,13 @@ class TopologyView {
     const under = this.model.under(link, time);
     return under.length ? { hop: under[0] } : { link };
   }
+}
+
+function disc(context, x, y, radius, colour) {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
 }
 
 function speck(context, x, y, radius, colour) {
