@@ -26,8 +26,9 @@ class GanttView {
   /** Choose the links: those of the chosen chunk and of the critical path come before the busiest. */
   choose(state) {
     const { hops, critical, links } = this.model.data;
-    const wanted = new Set(Array.from(state.chunk >= 0 ? this.model.ofChunk.of(state.chunk) : [], (hop) => hops.link[hop]));
-    if (state.critical) critical.hop.forEach((hop) => wanted.add(hops.link[hop]));
+    const path = state.chunk >= 0 ? this.model.ofChunk.of(state.chunk) : [];
+    const highlighted = [...path, ...(state.critical ? critical.hop : [])];
+    const wanted = new Set(highlighted.map((hop) => hops.link[hop]));
     this.highlighted = wanted.size > 0;
     const busiest = [...this.busy.keys()].sort((a, b) => this.busy[b] - this.busy[a] || a - b);
     busiest.slice(0, ROWS).forEach((link) => wanted.add(link));

@@ -283,7 +283,8 @@ class TopologyView {
     if (near) return { hop: near.hop };
     const node = nearest(this.x.keys(), (each) => Math.hypot(this.x[each] - x, this.y[each] - y), this.radius + 2);
     if (node !== undefined) return { node };
-    const link = nearest(this.lines.keys(), (each) => Math.min(...this.lines[each].map((line) => aside(line, x, y))), 6);
+    const away = (each) => Math.min(...this.lines[each].map((line) => distance(line, x, y)));
+    const link = nearest(this.lines.keys(), away, 6);
     if (link === undefined) return {};
     const under = this.model.under(link, time);
     return under.length ? { hop: under[0] } : { link };
@@ -302,18 +303,18 @@ function speck(context, x, y, radius, colour) {
   context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
 }
 
-/** The item with the least distance, if that is below `within`. */
-function nearest(items, distance, within) {
+/** The item that is least far away, if that is below `within`. */
+function nearest(items, away, within) {
   let [best, least] = [undefined, within];
   for (const item of items) {
-    const found = distance(item);
+    const found = away(item);
     if (found < least) [best, least] = [item, found];
   }
   return best;
 }
 
 /** The distance of a point from a line between two others. */
-function aside([x, y, endX, endY], pointX, pointY) {
+function distance([x, y, endX, endY], pointX, pointY) {
   const [dx, dy] = [endX - x, endY - y];
   const along = ((pointX - x) * dx + (pointY - y) * dy) / (dx * dx + dy * dy || 1);
   const part = Math.min(Math.max(along, 0), 1);
