@@ -168,7 +168,7 @@ class TopologyView {
     this.drawDots(context, dots.filter(({ hop }) => state.emphasis(hop)), theme, 1);
   }
 
-  /** Draw links in use and the dots on them, one by one: a path of thousands of crossing lines fills far more slowly. */
+  /** Draw links in use and the dots on them, one by one: a path of thousands of crossing lines takes far longer. */
   drawDots(context, dots, theme, strength) {
     const { chunk, link } = this.model.data.hops;
     if (dots.length > CROWD) {
@@ -249,7 +249,7 @@ class TopologyView {
     }
   }
 
-  /** Draw how much an NPU holds of what it must hold at the end: a ring round its number, a sector where it has none. */
+  /** Draw how much an NPU holds of what it must hold at the end: a ring round its number, or without one a sector. */
   drawHeld(context, npu, time, theme) {
     const wanted = this.model.data.nodes.wanted[npu];
     const part = wanted && this.model.held(npu, time) / wanted;

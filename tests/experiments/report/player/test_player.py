@@ -550,6 +550,8 @@ class TestUnusual:
         chart = page.locator(".player-gantt")
         box = chart.bounding_box()
         row = (box["height"] - 34) / 2
+        chart.hover(position={"x": 2, "y": 3})
+        assert page.text_content(".player-tip") == "0→1: 2 transfers, busy 100 % of the time"
         for part, chunk in ((0.25, 0), (0.75, 1)):
             chart.click(position={"x": box["width"] / 2, "y": part * row})
             assert page.input_value(CHUNK) == str(chunk)
