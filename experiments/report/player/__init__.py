@@ -2,7 +2,7 @@
 
 `columns` turns a schedule into the columns that a page holds, `page` gives the script, the style and a page of its
 own. The script is in parts: `text`, `model` (what is asked of the columns), `theme`, `canvas`, `topology` and `gantt`
-(the two drawings), `controls` and `player`.
+(the two drawings), `controls`, `lists`, `pointer` and `player`.
 """
 
 from experiments.report.player.columns import MAX_HOPS, player_data, require_playable

@@ -81,7 +81,7 @@ def player_data(schedule: Schedule, size: int, model: LinkModel, name: str = "")
     colour, colours, coloured_by = _colours(collective)
     places, blocking = layout(topology), model.latency == "blocking"
     return {
-        "name": name,
+        "name": name.encode(errors="replace").decode(),  # of a file, it need not be proper text
         "title": Simulated(name, times).problem,
         "synthesizer": label_of(str(schedule.notes.get("synthesizer", ""))),
         "links_are": f"{model.latency}, {model.switching}",

@@ -47,7 +47,7 @@ function build(model) {
     topology: make("canvas", { className: "player-topology", role: "img" }),
     gantt: make("canvas", { className: "player-gantt", role: "img" }),
     tip: make("div", { className: "player-tip", hidden: true }),
-    time: make("output", { className: "player-time" }),
+    time: make("span", { className: "player-time" }),
     slider: make("input", { type: "range", min: 0, max: data.total, step: "any", value: 0, "aria-label": "Time" }),
     first: button("To the start", icon("first"), "Home"),
     previous: button("Previous event", icon("previous"), "←"),
@@ -147,7 +147,7 @@ function legend(model) {
   return make(
     "p", { className: "player-legend player-muted" },
     make("span", {}, `Colour: ${colours.by}`), ...swatches, ...shapes.map((text) => make("span", {}, text)),
-    make("span", {}, "Green: share of its final chunks that an NPU holds"),
+    make("span", {}, "Filled: share of its final chunks that an NPU holds"),
   );
 }
 

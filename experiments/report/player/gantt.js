@@ -26,8 +26,10 @@ class GanttView {
   /** Choose the links: those of the chosen chunk and of the critical path come before the busiest. */
   choose(state) {
     const { hops, critical, links } = this.model.data;
-    const wanted = new Set(Array.from(state.chunk >= 0 ? this.model.ofChunk.of(state.chunk) : [], (hop) => hops.link[hop]));
-    if (state.critical) critical.hop.forEach((hop) => wanted.add(hops.link[hop]));
+    const path = state.chunk >= 0 ? this.model.ofChunk.of(state.chunk) : [];
+    const highlighted = [...path, ...(state.critical ? critical.hop : [])];
+    const wanted = new Set(highlighted.map((hop) => hops.link[hop]));
+    this.highlighted = wanted.size > 0;
     const busiest = [...this.busy.keys()].sort((a, b) => this.busy[b] - this.busy[a] || a - b);
     busiest.slice(0, ROWS).forEach((link) => wanted.add(link));
     const chosen = [...wanted].slice(0, ROWS);
@@ -41,9 +43,10 @@ class GanttView {
   /** What is left out, in words; nothing where all links are shown. */
   note() {
     const all = this.model.numLinks;
-    const links = this.rows.length < all ? `The ${this.rows.length} busiest of ${counted(all, "link")}` : "";
-    const zoomed = this.zoom > 1 ? `${this.zoom.toPrecision(2) * 1}× as wide` : "";
-    return [links, zoomed].filter(Boolean).join(", ");
+    const which = this.highlighted ? "the highlighted, then the busiest" : "the busiest";
+    const links = this.rows.length < all ? `${this.rows.length} of ${counted(all, "link")}: ${which}` : "";
+    const zoomed = this.zoom > 1 ? `${Number(this.zoom.toPrecision(2))}× as wide` : "";
+    return [links, zoomed].filter(Boolean).join("; ");
   }
 
   /** The length of time that is shown. */
@@ -152,10 +155,10 @@ class GanttView {
   /** Draw the critical path: its bars framed, and a line from each to the next. */
   drawCritical(context, theme) {
     const { hop: hops, until } = this.model.data.critical;
+    const line = 1.5;
     context.strokeStyle = theme.critical;
-    context.lineWidth = 1.5;
-    context.lineJoin = "round";
-    context.beginPath();
+    context.fillStyle = theme.critical;
+    context.lineWidth = line;
     let before = null;
     hops.forEach((hop, at) => {
       const row = this.rowOf.get(this.model.data.hops.link[hop]);
@@ -164,17 +167,14 @@ class GanttView {
         return;
       }
       const { x, y, width, height } = this.bar(hop, row);
-      context.rect(x, y, width, height);
       const middle = y + height / 2;
-      if (before !== null) {
-        context.moveTo(x, before);
-        context.lineTo(x, middle);
-      }
+      // Rectangles one by one: as a single path, ten thousand of them would take seconds.
+      if (width > 2 * line) context.strokeRect(x, y, width, height);
+      else context.fillRect(x, y, width, height);
+      if (before !== null) context.fillRect(x - line / 2, Math.min(before, middle), line, Math.abs(middle - before));
+      context.fillRect(x, middle - line / 2, this.x(until[at]) - x, line);
       before = middle;
-      context.moveTo(x, middle);
-      context.lineTo(this.x(until[at]), middle);
     });
-    context.stroke();
   }
 
   drawAxis(context, theme) {

@@ -11,7 +11,7 @@ function after(sorted, value, low = 0, high = sorted.length) {
   return low;
 }
 
-/** Items grouped by key, in the order of `items`: those of group g are `items[start[g]]` up to `items[start[g + 1]]`. */
+/** Items grouped by key, in their order: group g is `sorted` from `start[g]` up to `start[g + 1]`, or `of(g)`. */
 function grouped(keys, groups, items) {
   const start = new Uint32Array(groups + 1);
   for (const item of items) start[keys[item] + 1]++;

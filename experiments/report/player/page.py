@@ -15,7 +15,7 @@ from typing import Any
 _FOLDER = Path(__file__).parent
 
 #: In the order in which they build on each other.
-_PARTS = ("text", "model", "theme", "canvas", "topology", "gantt", "controls", "player")
+_PARTS = ("text", "model", "theme", "canvas", "topology", "gantt", "controls", "lists", "pointer", "player")
 
 
 def _read(name: str) -> str:

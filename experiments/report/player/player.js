@@ -1,39 +1,30 @@
 // The player: state, clock, and what each control does.
 
-/** Entries of a list; of more the first are shown. */
-const LISTED = 400;
+/** A page that was out of sight goes on where it stopped: a frame is never longer than this, in milliseconds. */
+const LONGEST = 1000;
 
 /** With reduced motion, how often a second the picture jumps on. */
 const JUMPS = 2;
-
-const REASONS = {
-  start: "from the start",
-  data: "once its data had come",
-  link: "once its link was free",
-  route: "behind the hop before it on its route",
-};
 
 class Player {
   constructor(element, data) {
     this.model = new Model(data);
     this.parts = build(this.model);
     this.state = { time: 0, playing: false, chunk: -1, critical: false, emphasis: null };
-    this.listed = new Map();
     this.onCritical = new Set(data.critical.hop);
     this.calm = matchMedia("(prefers-reduced-motion: reduce)");
     element.append(this.parts.root);
-    this.views = [
-      new TopologyView(this.parts.topology, this.model),
-      new GanttView(this.parts.gantt, this.model),
-    ];
+    this.topology = new TopologyView(this.parts.topology, this.model);
+    this.chart = new GanttView(this.parts.gantt, this.model);
+    this.lists = new Lists(this.parts, this.model, (time) => this.goTo(time));
     this.connect();
+    connectPointer(this);
     this.releaseTheme = followTheme(this.parts.root, () => this.recolour());
     this.resizing = new ResizeObserver(() => this.draw());
     this.resizing.observe(this.parts.topology);
     this.resizing.observe(this.parts.gantt);
     // As wide as it will ever be, so that nothing moves while playing.
     this.parts.time.style.minWidth = `${2 * this.model.time(data.total).length + 3}ch`;
-    this.listCritical();
     this.showPace();
     this.changed();
   }
@@ -58,42 +49,6 @@ class Player {
     parts.speed.addEventListener("change", () => this.showPace());
     parts.chunk.addEventListener("change", () => this.choose(Number(parts.chunk.value)));
     parts.root.addEventListener("keydown", (event) => this.key(event));
-    this.connectTopology(parts.topology);
-    this.connectGantt(parts.gantt);
-  }
-
-  connectTopology(canvas) {
-    const at = (event) => this.views[0].at(event.offsetX, event.offsetY, this.state.time);
-    canvas.addEventListener("pointermove", (event) => this.tip(event, at(event)));
-    canvas.addEventListener("pointerleave", () => this.tip());
-    canvas.addEventListener("click", (event) => {
-      const found = at(event);
-      if (found.hop !== undefined) this.choose(this.model.data.hops.chunk[found.hop]);
-      this.tip(event, found); // a finger does not hover
-    });
-  }
-
-  /** The chart: a press goes to that time and chooses the chunk under it, dragging goes on through time. */
-  connectGantt(canvas) {
-    const chart = this.views[1];
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      canvas.setPointerCapture(event.pointerId);
-      const found = chart.at(event.offsetX, event.offsetY);
-      if (event.offsetX >= chart.left) this.goTo(chart.timeAt(event.offsetX));
-      if (found.hop !== undefined) this.choose(this.model.data.hops.chunk[found.hop]);
-      this.tip(event, found);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (event.buttons & 1) this.goTo(chart.timeAt(event.offsetX));
-      this.tip(event, chart.at(event.offsetX, event.offsetY));
-    });
-    canvas.addEventListener("pointerleave", () => this.tip());
-    canvas.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return; // the page scrolls
-      event.preventDefault();
-      this.zoom(event.deltaY < 0 ? 1.25 : 0.8, chart.timeAt(event.offsetX));
-    }, { passive: false });
   }
 
   /** Keys work wherever the focus is in the player, but for those that the focused control needs itself. */
@@ -146,7 +101,8 @@ class Player {
   tick(now) {
     const due = !this.calm.matches || now - this.last >= 1000 / JUMPS;
     if (due) {
-      this.state.time = Math.min(this.state.time + Math.max(now - this.last, 0) * this.pace(), this.model.total);
+      const passed = Math.min(Math.max(now - this.last, 0), LONGEST);
+      this.state.time = Math.min(this.state.time + passed * this.pace(), this.model.total);
       this.last = now;
       this.draw();
     }
@@ -175,7 +131,7 @@ class Player {
   }
 
   zoom(factor, time = this.state.time) {
-    this.views[1].zoomBy(factor, time);
+    this.chart.zoomBy(factor, time);
     this.draw();
   }
 
@@ -183,7 +139,7 @@ class Player {
     this.state.chunk = chunk;
     this.parts.chunk.value = chunk;
     this.emphasise();
-    this.listPath(chunk);
+    this.lists.showPath(chunk);
     this.changed();
   }
 
@@ -206,80 +162,6 @@ class Player {
     const { hops } = this.model.data;
     const stands = (hop) => hops.chunk[hop] === chunk || (critical && this.onCritical.has(hop));
     this.state.emphasis = chunk >= 0 || critical ? stands : null;
-  }
-
-  listPath(chunk) {
-    this.parts.pathSection.hidden = chunk < 0;
-    if (chunk < 0) return;
-    const hops = [...this.model.ofChunk.of(chunk)];
-    const size = bytesText(this.model.data.chunks.bytes[chunk]);
-    this.parts.pathTitle.textContent = `Chunk ${chunk}: ${size}, ${counted(hops.length, "transfer")}`;
-    this.fill(this.parts.path, hops, (hop) => [this.model.start[hop], this.model.end[hop], this.model.hop(hop)]);
-  }
-
-  listCritical() {
-    const { hop, reason, until, waited } = this.model.data.critical;
-    const { chunk, link } = this.model.data.hops;
-    this.parts.criticalTitle.textContent = `Critical path: ${counted(hop.length, "transfer")}`;
-    this.fill(this.parts.criticalPath, [...hop.keys()], (at) => {
-      const each = hop[at];
-      const wait = waited[at] ? ` (waited ${this.model.time(waited[at])})` : "";
-      const when = this.model.span(this.model.start[each], until[at]);
-      const what = `chunk ${chunk[each]}, ${this.model.link(link[each])} at ${when}`;
-      return [this.model.start[each], until[at], `${what}, ${REASONS[reason[at]]}${wait}`];
-    });
-  }
-
-  /** Fill a list with buttons that go to the times of its entries, each a start, an end and a text. */
-  fill(list, items, entry) {
-    const entries = items.slice(0, LISTED).map(entry);
-    const rows = entries.map(([start, , text]) => {
-      const go = make("button", { type: "button" }, text);
-      go.addEventListener("click", () => this.goTo(start));
-      return make("li", {}, go);
-    });
-    this.listed.set(list, entries.map(([start, end], at) => ({ start, end, row: rows[at] })));
-    const more = items.length - rows.length;
-    if (more > 0) rows.push(make("li", { className: "player-more" }, `… and ${more.toLocaleString("en")} more`));
-    list.replaceChildren(...rows);
-  }
-
-  /** Mark the entries of lists that are under way. */
-  markListed() {
-    const { time } = this.state;
-    for (const entries of this.listed.values()) {
-      for (const { start, end, row } of entries) row.classList.toggle("player-now", start <= time && time < end);
-    }
-  }
-
-  /** Say what the pointer is on, beside it. */
-  tip(event, found = {}) {
-    const { tip, root } = this.parts;
-    const text = this.describe(found);
-    tip.hidden = !text;
-    if (!text) return;
-    tip.textContent = text;
-    const box = root.getBoundingClientRect();
-    const left = Math.min(event.clientX - box.left + 12, box.width - tip.offsetWidth - 4);
-    tip.style.left = `${Math.max(left, 0)}px`;
-    tip.style.top = `${event.clientY - box.top + 16}px`;
-  }
-
-  /** What the pointer is on, in words. */
-  describe({ hop, node, link }) {
-    const { model } = this;
-    if (hop !== undefined) {
-      return `chunk ${model.data.hops.chunk[hop]} (${bytesText(model.bytes(hop))}): ${model.hop(hop)}`;
-    }
-    if (node !== undefined) {
-      if (node >= model.data.npus) return model.node(node);
-      const wanted = counted(model.data.nodes.wanted[node], "final chunk");
-      return `${model.node(node)} holds ${model.held(node, this.state.time)} of its ${wanted}`;
-    }
-    if (link === undefined) return "";
-    const busy = this.views[1].busy[link] / Math.max(model.total, 1);
-    const transfers = counted(model.onLink.of(link).length, "transfer");
-    return `${model.link(link)}: ${transfers}, busy ${Math.round(100 * busy)} % of the time`;
   }
 
   /** Draw, and say where things stand. Not while playing: nobody can listen to sixty messages a second. */
@@ -316,7 +198,7 @@ class Player {
     this.theme = themeOf(root, this.model.data);
     root.querySelectorAll(".player-swatch").forEach((swatch, at) => (swatch.style.background = this.theme.ofClass[at]));
     for (const ramp of root.querySelectorAll(".player-ramp")) {
-      ramp.style.background = `linear-gradient(to right, ${this.theme.ofClass.join(", ")})`;
+      ramp.style.background = `linear-gradient(to right, ${this.theme.many.join(", ")})`;
     }
     this.draw();
   }
@@ -324,7 +206,8 @@ class Player {
   draw() {
     if (!this.theme) return;
     const { model, parts, state } = this;
-    for (const view of this.views) view.draw(state, this.theme);
+    this.topology.draw(state, this.theme);
+    this.chart.draw(state, this.theme);
     const { done, busy, bytes } = model.counts(state.time);
     const now = this.now();
     parts.slider.value = state.time;
@@ -333,8 +216,8 @@ class Player {
     parts.done.textContent = `${done.toLocaleString("en")} of ${model.numHops.toLocaleString("en")}`;
     parts.bytes.textContent = bytesText(bytes);
     parts.busy.textContent = `${busy.toLocaleString("en")} of ${model.numLinks.toLocaleString("en")}`;
-    parts.note.textContent = this.views[1].note();
-    this.markListed();
+    parts.note.textContent = this.chart.note();
+    this.lists.mark(state.time);
   }
 
   destroy() {

@@ -1,15 +1,16 @@
 // Colours: from the custom properties of `player.css`, in its light or dark half.
 
-/** The colours as the page has them now; `colour(chunk)` is that of a chunk. */
+/** The colours as the page has them now; `colour(chunk)` is that of a chunk, `on(chunk)` that of text on it. */
 function themeOf(root, data) {
   const style = getComputedStyle(root);
   const read = (name) => style.getPropertyValue(`--player-${name}`).trim();
-  const few = read("few").split(/\s+/);
+  const few = read("few").split(/\s+/).map(channels);
   const many = read("many").split(/\s+/).map(channels);
   const { count } = data.colours;
-  const ofClass = Array.from({ length: count }, (_, place) =>
-    count <= few.length ? few[place] : between(many, place / Math.max(count - 1, 1)),
+  const classes = Array.from({ length: count }, (_, place) =>
+    count <= few.length ? few[place] : between(many, place / (count - 1)),
   );
+  const ofClass = classes.map(named);
   return {
     ink: read("ink"),
     muted: read("muted"),
@@ -18,8 +19,10 @@ function themeOf(root, data) {
     surface: read("surface"),
     critical: read("critical"),
     held: read("held"),
+    many: many.map(named),
     ofClass,
     colour: (chunk) => ofClass[data.chunks.colour[chunk]],
+    on: (chunk) => (isLight(classes[data.chunks.colour[chunk]]) ? "#000" : "#fff"),
   };
 }
 
@@ -32,8 +35,17 @@ function channels(hex) {
 function between(stops, part) {
   const at = part * (stops.length - 1);
   const stop = Math.min(Math.floor(at), stops.length - 2);
-  const mixed = stops[stop].map((from, channel) => Math.round(from + (at - stop) * (stops[stop + 1][channel] - from)));
-  return `rgb(${mixed.join(" ")})`;
+  return stops[stop].map((from, channel) => Math.round(from + (at - stop) * (stops[stop + 1][channel] - from)));
+}
+
+function named(colour) {
+  return `rgb(${colour.join(" ")})`;
+}
+
+/** Whether black stands out more from a colour than white does: by relative luminance, after WCAG. */
+function isLight(colour) {
+  const [red, green, blue] = colour.map((value) => (value / 255) ** 2.2);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18;
 }
 
 /** Keep the root's class in step with the system's wish, or with `data-theme` of the page, which comes first. */

@@ -168,7 +168,7 @@ class TopologyView {
     this.drawDots(context, dots.filter(({ hop }) => state.emphasis(hop)), theme, 1);
   }
 
-  /** Draw links in use and the dots on them, one by one: a path of thousands of crossing lines fills far more slowly. */
+  /** Draw links in use and the dots on them, one by one: a path of thousands of crossing lines takes far longer. */
   drawDots(context, dots, theme, strength) {
     const { chunk, link } = this.model.data.hops;
     if (dots.length > CROWD) {
@@ -231,8 +231,8 @@ class TopologyView {
     context.font = `${Math.min(this.radius * 0.9, 12)}px ${FONT}`;
     const has = state.chunk >= 0 ? this.holders(state.chunk, state.time) : null;
     for (let node = 0; node < this.model.numNodes; node++) {
-      const [x, y, isNpu] = [this.x[node], this.y[node], node < npus];
-      context.fillStyle = has?.has(node) ? theme.colour(state.chunk) : theme.surface;
+      const [x, y, isNpu, chosen] = [this.x[node], this.y[node], node < npus, has?.has(node)];
+      context.fillStyle = chosen && !this.numbered ? theme.colour(state.chunk) : theme.surface;
       context.strokeStyle = theme.muted;
       context.lineWidth = Math.min(1, this.radius / 4);
       context.beginPath();
@@ -240,25 +240,26 @@ class TopologyView {
       else context.rect(x - this.radius, y - this.radius, 2 * this.radius, 2 * this.radius);
       context.fill();
       context.stroke();
-      if (isNpu) this.drawRing(context, node, x, y, state.time, theme);
+      if (isNpu && (this.numbered || !has)) this.drawHeld(context, node, state.time, theme);
+      if (chosen && this.numbered) disc(context, x, y, this.radius * 0.72, theme.colour(state.chunk));
       if (this.numbered) {
-        context.fillStyle = has?.has(node) ? theme.surface : theme.ink;
+        context.fillStyle = chosen ? theme.on(state.chunk) : theme.ink;
         context.fillText(isNpu ? String(node) : `S${node - npus}`, x, y + 0.5);
       }
     }
   }
 
-  /** Draw how much an NPU holds of what it must hold at the end: clockwise from the top. */
-  drawRing(context, npu, x, y, time, theme) {
+  /** Draw how much an NPU holds of what it must hold at the end: a ring round its number, or without one a sector. */
+  drawHeld(context, npu, time, theme) {
     const wanted = this.model.data.nodes.wanted[npu];
-    if (!wanted) return;
-    const part = this.model.held(npu, time) / wanted;
+    const part = wanted && this.model.held(npu, time) / wanted;
     if (!part) return;
-    const width = Math.max(this.radius * 0.22, 1);
+    const [from, until] = [-Math.PI / 2, (2 * part - 0.5) * Math.PI]; // clockwise from the top
+    const width = this.numbered ? this.radius * 0.22 : this.radius;
     context.strokeStyle = theme.held;
     context.lineWidth = width;
     context.beginPath();
-    context.arc(x, y, this.radius - width / 2, -Math.PI / 2, (2 * part - 0.5) * Math.PI);
+    context.arc(this.x[npu], this.y[npu], this.radius - width / 2, from, until);
     context.stroke();
   }
 
@@ -282,11 +283,19 @@ class TopologyView {
     if (near) return { hop: near.hop };
     const node = nearest(this.x.keys(), (each) => Math.hypot(this.x[each] - x, this.y[each] - y), this.radius + 2);
     if (node !== undefined) return { node };
-    const link = nearest(this.lines.keys(), (each) => Math.min(...this.lines[each].map((line) => aside(line, x, y))), 6);
+    const away = (each) => Math.min(...this.lines[each].map((line) => distance(line, x, y)));
+    const link = nearest(this.lines.keys(), away, 6);
     if (link === undefined) return {};
     const under = this.model.under(link, time);
     return under.length ? { hop: under[0] } : { link };
   }
+}
+
+function disc(context, x, y, radius, colour) {
+  context.fillStyle = colour;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
 }
 
 function speck(context, x, y, radius, colour) {
@@ -294,18 +303,18 @@ function speck(context, x, y, radius, colour) {
   context.fillRect(x - radius, y - radius, 2 * radius, 2 * radius);
 }
 
-/** The item with the least distance, if that is below `within`. */
-function nearest(items, distance, within) {
+/** The item that is least far away, if that is below `within`. */
+function nearest(items, away, within) {
   let [best, least] = [undefined, within];
   for (const item of items) {
-    const found = distance(item);
+    const found = away(item);
     if (found < least) [best, least] = [item, found];
   }
   return best;
 }
 
 /** The distance of a point from a line between two others. */
-function aside([x, y, endX, endY], pointX, pointY) {
+function distance([x, y, endX, endY], pointX, pointY) {
   const [dx, dy] = [endX - x, endY - y];
   const along = ((pointX - x) * dx + (pointY - y) * dy) / (dx * dx + dy * dy || 1);
   const part = Math.min(Math.max(along, 0), 1);
