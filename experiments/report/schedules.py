@@ -69,6 +69,9 @@ def kept_schedules(
     step : callable
         Told of each before it is made.
     """
+    from experiments.evaluate import one_line
+    from experiments.interruption import raise_if_interrupted
+
     kept = Kept()
     candidates = _candidates(content.rows)
     kept.possible = len(candidates)
@@ -85,8 +88,9 @@ def kept_schedules(
             if made_again and patience < 0:
                 raise CollbenchError(_TOO_LONG)
             text = _text(row, source)
-        except CollbenchError as error:
-            kept.refused.append({**who, "reason": " ".join(str(error).split())})
+        except Exception as error:  # the row may be anybody's; one schedule must not cost the report
+            raise_if_interrupted(error)
+            kept.refused.append({**who, "reason": one_line(error)})
             continue
         if len(text) > room:
             kept.refused.append({**who, "reason": f"the schedules of a page may take {_ROOM:,} characters, and do"})

@@ -1,4 +1,4 @@
-/* Elements are built, never written as HTML: labels and reasons are anybody's text, and stay text. */
+// Elements are built, never written as HTML: labels and reasons are anybody's text, and stay text.
 
 /**
  * An element with attributes (functions are listeners, true an attribute without value, null none) and children.
@@ -34,11 +34,11 @@ const MARKERS = {
   x: "M-4.4,-2.4L-2.4,-4.4L0,-2L2.4,-4.4L4.4,-2.4L2,0L4.4,2.4L2.4,4.4L0,2L-2.4,4.4L-4.4,2.4L-2,0Z",
 };
 
-/** A name behind the mark by which a synthesizer is known in all plots. */
-function marked(look, text = look.text) {
+/** A name, or more, behind the mark by which a synthesizer is known in all plots. */
+function marked(look, ...text) {
   const path = buildVector("path", { d: MARKERS[look.symbol], fill: `var(${look.property})` });
   const mark = buildVector("svg", { viewBox: "-6 -6 12 12", class: "symbol", "aria-hidden": "true" }, path);
-  return build("span", { class: "marked" }, mark, build("span", {}, text));
+  return build("span", { class: "marked" }, mark, build("span", {}, ...(text.length ? text : [look.text])));
 }
 
 /** Offer a file that was made in the page. */

@@ -1,4 +1,4 @@
-/* The bar of choices above rows and plots: a search, and for each facet a list of values to tick. */
+// The bar of choices above rows and plots: a search, and for each facet a list of values to tick.
 
 /** More values than these are listed only when something is typed to narrow them down. */
 const LISTED = 100;
@@ -13,9 +13,13 @@ class Choices {
     this.selection = selection;
     this.columns = columns;
     this.search = build("input", {
-      type: "search", id: "search", autocomplete: "off", spellcheck: "false", placeholder: "words in any column",
+      type: "search",
+      id: "search",
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: "words in any column",
       input: () => this._typed(),
-    }); // prettier-ignore
+    });
     this.reset = build("button", { type: "button", class: "reset", click: () => this._reset() }, "Clear all choices");
     this.menus = selection.facets.map((name) => this._menu(name));
     host.append(
@@ -61,9 +65,12 @@ class Choices {
     menu.list = build("ul");
     menu.remark = build("p", { class: "remark" });
     menu.narrow = build("input", {
-      type: "search", "aria-label": `Narrow down ${column.title}`, placeholder: "narrow down", autocomplete: "off",
+      type: "search",
+      "aria-label": `Narrow down ${column.title}`,
+      placeholder: "narrow down",
+      autocomplete: "off",
       input: () => this._list(menu),
-    }); // prettier-ignore
+    });
     menu.details = build(
       "details",
       { class: "menu", "data-facet": name, toggle: () => menu.details.open && this._list(menu) },
@@ -76,8 +83,9 @@ class Choices {
   /** List the values of an open menu: those chosen and what fits the text typed. */
   _list(menu) {
     const wanted = menu.narrow.value.toLowerCase();
-    const fitting = menu.values.map((value, at) => ({ value: String(value), at, said: this._said(menu, value) }))
-      .filter(({ value, said }) => menu.chosen.has(value) || said.toLowerCase().includes(wanted)); // prettier-ignore
+    const fitting = menu.values
+      .map((value, at) => ({ value: String(value), at, said: this._said(menu, value) }))
+      .filter(({ value, said }) => menu.chosen.has(value) || said.toLowerCase().includes(wanted));
     fitting.sort((a, b) => menu.chosen.has(b.value) - menu.chosen.has(a.value) || a.at - b.at);
     const focused = document.activeElement?.dataset?.value;
     menu.list.replaceChildren(

@@ -1,4 +1,4 @@
-/* Values as the command line prints them: experiments/cli/output.py and topologies/units.py, in the page's language. */
+// Values as the command line prints them: experiments/cli/output.py and topologies/units.py, in the page's language.
 
 const NONE = "–";
 
@@ -17,9 +17,15 @@ function share(value) {
 }
 
 const UNITS = [
-  ["TiB", 2 ** 40], ["TB", 1e12], ["GiB", 2 ** 30], ["GB", 1e9],
-  ["MiB", 2 ** 20], ["MB", 1e6], ["KiB", 2 ** 10], ["KB", 1e3],
-]; // prettier-ignore
+  ["TiB", 2 ** 40],
+  ["TB", 1e12],
+  ["GiB", 2 ** 30],
+  ["GB", 1e9],
+  ["MiB", 2 ** 20],
+  ["MB", 1e6],
+  ["KiB", 2 ** 10],
+  ["KB", 1e3],
+];
 
 /** A size with the largest unit that divides it. */
 function bytes(value) {
@@ -63,7 +69,10 @@ function formatted(kind, value) {
 
 /** A collective as papers write it: all_reduce is AllReduce. */
 function titleOf(collective) {
-  return collective.split("_").map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join("");
+  return collective
+    .split("_")
+    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
+    .join("");
 }
 
 /** "1 row", "2 rows". */

@@ -1,7 +1,5 @@
-/*
- * A table of many rows: a page of them at a time is in the document, and sorting moves positions, never rows. Columns are
- * sorted by buttons in their heads, so that the keyboard and screen readers can too.
- */
+// A table of many rows: a page of them at a time is in the document, and sorting moves positions, never rows. Columns
+// are sorted by buttons in their heads, so that the keyboard and screen readers can too.
 
 const PAGE_ROWS = 25;
 
@@ -13,12 +11,11 @@ class Grid {
    *   columns: [{name, title, kind, shown, render?(row) → Node, numeric?, head?: whether it names the row}]
    *   what: what a row is called, in the singular
    *   whole: whether the rows shown are all that there are to speak of
-   *   memory: prefix of the choices that are kept in the address; none are kept without
-   *   choosable: whether columns can be chosen
+   *   choosable: whether columns can be chosen, and they and the order are kept in the address; one table's can
    *   exported: name of a file to offer, or null
    */
   constructor(host, options) {
-    this.options = { what: "row", whole: false, memory: null, choosable: false, exported: null, ...options };
+    this.options = { what: "row", whole: false, choosable: false, exported: null, ...options };
     this.page = 0;
     this.order = { column: "", down: false };
     this.count = build("p", { class: "count", role: "status" });
@@ -49,15 +46,15 @@ class Grid {
 
   /** Columns in view: those that the reader chose, else those shown at first. */
   visible() {
-    const chosen = this.options.memory && state.get(`${this.options.memory}columns`);
+    const chosen = this.options.choosable && state.get("columns");
     if (!chosen) return this.columns.filter((column) => column.shown !== false);
     const names = new Set(chosen.split(","));
     return this.columns.filter((column) => names.has(column.name));
   }
 
   _recall() {
-    if (!this.options.memory) return;
-    const [column = "", way = ""] = state.get(`${this.options.memory}sort`).split(" ");
+    if (!this.options.choosable) return;
+    const [column = "", way = ""] = state.get("sort").split(" ");
     this.order = { column: this.columns.some(({ name }) => name === column) ? column : "", down: way === "down" };
   }
 
@@ -67,9 +64,8 @@ class Grid {
     else if (!this.order.down) this.order.down = true;
     else this.order = { column: "", down: false };
     this.page = 0;
-    if (this.options.memory) {
-      const said = this.order.column && `${this.order.column} ${this.order.down ? "down" : "up"}`;
-      state.set({ [`${this.options.memory}sort`]: said });
+    if (this.options.choosable) {
+      state.set({ sort: this.order.column && `${this.order.column} ${this.order.down ? "down" : "up"}` });
     } else {
       this._sort();
       this._draw();
@@ -144,8 +140,15 @@ class Grid {
     ];
     this.where = build("span", { class: "where", role: "status" });
     const [first, previous, next, end] = this.steps;
-    return build("nav", { class: "pager", "aria-label": `Pages of ${this.options.name}` },
-      first, previous, this.where, next, end); // prettier-ignore
+    return build(
+      "nav",
+      { class: "pager", "aria-label": `Pages of ${this.options.name}` },
+      first,
+      previous,
+      this.where,
+      next,
+      end,
+    );
   }
 
   _drawPager(pages, start) {
@@ -164,23 +167,35 @@ class Grid {
   _chooser() {
     const list = build("ul");
     const sheet = build("div", { class: "sheet" }, list);
-    const details = build("details", { class: "menu", toggle: () => details.open && fill() }, build("summary", {}, "Columns"), sheet);
+    const details = build(
+      "details",
+      { class: "menu", toggle: () => details.open && fill() },
+      build("summary", {}, "Columns"),
+      sheet,
+    );
     const fill = () => {
       const visible = new Set(this.visible().map(({ name }) => name));
-      list.replaceChildren(...this.columns.map((column) => {
-        const box = build("input", { type: "checkbox", "data-column": column.name, change: () => choose(column.name) });
-        box.checked = visible.has(column.name);
-        return build("li", {}, build("label", {}, box, build("span", {}, column.title)));
-      })); // prettier-ignore
+      list.replaceChildren(
+        ...this.columns.map((column) => {
+          const box = build("input", {
+            type: "checkbox",
+            "data-column": column.name,
+            change: () => choose(column.name),
+          });
+          box.checked = visible.has(column.name);
+          return build("li", {}, build("label", {}, box, build("span", {}, column.title)));
+        }),
+      );
     };
     const choose = (name) => {
       const names = new Set(this.visible().map((column) => column.name));
       if (!names.delete(name)) names.add(name);
       if (!names.size) names.add(name); // a table has a column
       const kept = this.columns.filter((column) => names.has(column.name));
-      const usual = kept.every((column) => column.shown !== false) &&
-        kept.length === this.columns.filter((column) => column.shown !== false).length; // prettier-ignore
-      state.set({ [`${this.options.memory}columns`]: usual ? null : kept.map((column) => column.name).join(",") });
+      const usual =
+        kept.every((column) => column.shown !== false) &&
+        kept.length === this.columns.filter((column) => column.shown !== false).length;
+      state.set({ columns: usual ? null : kept.map((column) => column.name).join(",") });
       fill();
       list.querySelector(`[data-column="${CSS.escape(name)}"]`).focus();
     };

@@ -1,14 +1,17 @@
-/* Sections below the first screen are drawn when the reader comes near them, or prints. */
+// Sections below the first screen are drawn when the reader comes near them, or prints.
 
 class Later {
   /** @param {HTMLElement} section */
   constructor(section) {
     this.near = false;
     this.drawn = false;
-    const observer = new IntersectionObserver(([{ isIntersecting }]) => {
-      this.near = isIntersecting;
-      if (isIntersecting) this.finish();
-    }, { rootMargin: "600px" }); // prettier-ignore
+    const observer = new IntersectionObserver(
+      ([{ isIntersecting }]) => {
+        this.near = isIntersecting;
+        if (isIntersecting) this.finish();
+      },
+      { rootMargin: "600px" },
+    );
     observer.observe(section);
   }
 

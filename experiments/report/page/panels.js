@@ -1,7 +1,5 @@
-/*
- * Panels of plots. Plotly is in the page as text that nobody has read yet: it is evaluated for the first panel that comes
- * into view, and a panel is drawn when it comes into view itself.
- */
+// Panels of plots. Plotly is in the page as text that nobody has read yet: it is evaluated for the first panel that
+// comes into view, and a panel is drawn when it comes into view itself.
 
 /** Plotly, evaluated once. */
 function plotly() {
@@ -26,21 +24,27 @@ function colour(name) {
 const CONFIG = {
   displaylogo: false,
   responsive: true,
-  modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+  modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
   toImageButtonOptions: { format: "svg" },
 };
 
 /** Settings of all plots, in the colours of the page, with some of their own. */
 function layoutOf(own) {
   const axis = {
-    gridcolor: colour("line"), linecolor: colour("faint"), zerolinecolor: colour("faint"), tickcolor: colour("faint"),
-    ticks: "outside", ticklen: 4, automargin: true,
-  }; // prettier-ignore
+    gridcolor: colour("line"),
+    linecolor: colour("faint"),
+    zerolinecolor: colour("faint"),
+    tickcolor: colour("faint"),
+    ticks: "outside",
+    ticklen: 4,
+    automargin: true,
+  };
   const merged = {
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("ink") },
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
-    margin: { l: 56, r: 12, t: 10, b: 46 },
+    margin: { l: 56, r: 12, t: 30, b: 46 }, // the bar of tools stands at the top, on no point
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("faint"), activecolor: colour("ink") },
     showlegend: false,
     hovermode: "closest",
     hoverlabel: { bgcolor: colour("raised"), bordercolor: colour("faint"), font: { color: colour("ink") } },
@@ -73,9 +77,12 @@ function secondsAxis(seconds) {
 const panels = {
   _drawings: new WeakMap(),
   _drawn: new Set(),
-  _observer: new IntersectionObserver((seen) => {
-    for (const { isIntersecting, target } of seen) if (isIntersecting) panels._draw(target);
-  }, { rootMargin: "100px" }), // prettier-ignore
+  _observer: new IntersectionObserver(
+    (seen) => {
+      for (const { isIntersecting, target } of seen) if (isIntersecting) panels._draw(target);
+    },
+    { rootMargin: "100px" },
+  ),
 
   /**
    * A figure that draws itself.

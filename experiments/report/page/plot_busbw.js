@@ -1,9 +1,9 @@
-/* Bus bandwidth against size, a panel for each topology, with the provable bound: experiments/plots/busbw.py. */
+// Bus bandwidth against size, a panel for each topology, with the provable bound: experiments/plots/busbw.py.
 
 function busbwPanels(points, looks) {
   return different(points, "place").map((place) => {
     const here = points.filter((point) => point.place === place && point.size > 0);
-    return panels.panel(place, 260, () => busbwPanel(here, looks));
+    return panels.panel(place, 280, () => busbwPanel(here, looks));
   });
 }
 
@@ -36,7 +36,9 @@ function busbwPanel(points, looks) {
       // Hollow, so that a point under another can still be seen.
       marker: { symbol: `${look.symbol}-open`, size: 8, color: look.colour, line: { width: 1.6 } },
       hovertemplate: `${plain(look.text)}<br>%{text}<extra></extra>`,
-      text: drawn.map((point) => `${bytes(point.size)}: ${figure(point.busbw, 2)} GB/s, ${share(point.efficiency)} of the bound`),
+      text: drawn.map(
+        (point) => `${bytes(point.size)}: ${figure(point.busbw, 2)} GB/s, ${share(point.efficiency)} of the bound`,
+      ),
       customdata: drawn.map((point) => point.problem),
     });
   }

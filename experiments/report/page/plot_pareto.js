@@ -1,7 +1,5 @@
-/*
- * Efficiency against synthesis time, with the Pareto front, a panel for each collective: experiments/plots/pareto.py. Means
- * are over the problems that every synthesizer of the panel solved: nobody gains by leaving hard ones out.
- */
+// Efficiency against synthesis time, with the Pareto front, a panel for each collective: experiments/plots/pareto.py.
+// Means are over the problems that every synthesizer of the panel solved: nobody gains by leaving hard ones out.
 
 /** Times that the clock cannot tell from nothing are drawn here. */
 const LEAST_S = 1e-6;
@@ -20,7 +18,9 @@ function paretoPanels(points, looks) {
 /** Of each series the geometric mean of the time and the mean efficiency over the common problems, and their number. */
 function meansOf(points) {
   const bySeries = [...grouped(points, "series")].sort((a, b) => a[0] - b[0]);
-  const common = new Set([...grouped(points, "problem")].filter(([, of]) => of.length === bySeries.length).map(([problem]) => problem));
+  const common = new Set(
+    [...grouped(points, "problem")].filter(([, of]) => of.length === bySeries.length).map(([problem]) => problem),
+  );
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const means = bySeries.map(([series, of]) => {
     const chosen = common.size ? of.filter((point) => common.has(point.problem)) : of;
@@ -47,7 +47,9 @@ function paretoPanel(points, means, looks) {
     y: of.map((point) => 100 * point.efficiency),
     marker: { symbol: looks[series].symbol, size: 6, color: looks[series].colour, opacity: 0.35 },
     hovertemplate: `${plain(looks[series].text)}<br>%{text}<extra></extra>`,
-    text: of.map((point) => `${plain(point.title)}<br>${share(point.efficiency)} in ${shortTime(1e6 * point.synthesis)}`),
+    text: of.map(
+      (point) => `${plain(point.title)}<br>${share(point.efficiency)} in ${shortTime(1e6 * point.synthesis)}`,
+    ),
     customdata: of.map((point) => point.problem),
   }));
   const front = frontOf(means);
@@ -66,11 +68,20 @@ function paretoPanel(points, means, looks) {
       mode: "markers",
       x: [cost],
       y: [100 * quality],
-      marker: { symbol: looks[series].symbol, size: 13, color: looks[series].colour, line: { color: colour("ink"), width: 1.2 } },
-      hovertemplate: `${plain(looks[series].text)}, mean<br>${share(quality)} in ${shortTime(1e6 * cost)}<extra></extra>`,
+      marker: {
+        symbol: looks[series].symbol,
+        size: 13,
+        color: looks[series].colour,
+        line: { color: colour("ink"), width: 1.2 },
+      },
+      hovertemplate: `${plain(looks[series].text)}, mean<br>%{text}<extra></extra>`,
+      text: [`${share(quality)} in ${shortTime(1e6 * cost)}`],
     });
   }
   const most = points.reduce((top, point) => Math.max(top, 100 * point.efficiency), 100);
   const xaxis = secondsAxis(points.map((point) => point.synthesis));
-  return { traces, layout: { xaxis, yaxis: { title: { text: "efficiency (bound ÷ time, %)" }, range: [0, 1.05 * most] } } };
+  return {
+    traces,
+    layout: { xaxis, yaxis: { title: { text: "efficiency (bound ÷ time, %)" }, range: [0, 1.05 * most] } },
+  };
 }

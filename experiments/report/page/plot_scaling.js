@@ -1,7 +1,5 @@
-/*
- * Synthesis time against NPUs on log-log axes, with power laws fitted to each synthesizer on each kind of network that
- * grows: experiments/plots/scaling.py.
- */
+// Synthesis time against NPUs on log-log axes, with power laws fitted to each synthesizer on each kind of network that
+// grows: experiments/plots/scaling.py.
 
 const DASHES = ["solid", "dash", "dot", "dashdot"];
 
@@ -10,7 +8,11 @@ function scalingPanels(points, looks) {
   return [...grouped(drawn, "collective")].map(([collective, here]) => {
     const laws = lawsOf(here);
     const said = laws.map(({ series, family, exponent }) =>
-      build("li", {}, marked(looks[series], `${looks[series].text}, ${family}: ∝ NPUs`), build("sup", {}, exponent.toFixed(2))),
+      build(
+        "li",
+        {},
+        marked(looks[series], `${looks[series].text}, ${family}: ∝ NPUs`, build("sup", {}, exponent.toFixed(2))),
+      ),
     );
     const below = laws.length ? [build("ul", { class: "laws" }, ...said)] : [];
     return panels.panel(titleOf(collective), 340, () => scalingPanel(here, laws, looks), ...below);
@@ -23,7 +25,10 @@ function lawsOf(points) {
   for (const [series, of] of [...grouped(points, "series")].sort((a, b) => a[0] - b[0])) {
     for (const [family, those] of grouped(of, "family")) {
       const npus = those.map((point) => point.npus);
-      const law = powerLaw(npus, those.map((point) => point.synthesis));
+      const law = powerLaw(
+        npus,
+        those.map((point) => point.synthesis),
+      );
       const dash = DASHES[laws.filter((other) => other.series === series).length % DASHES.length];
       npus.sort((a, b) => a - b);
       if (law) laws.push({ series, family, dash, ends: [npus[0], npus[npus.length - 1]], ...law });
@@ -38,7 +43,8 @@ function powerLaw(npus, seconds) {
   const [x, y] = [npus.map(Math.log), seconds.map(Math.log)];
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [middle, height] = [mean(x), mean(y)];
-  const slope = mean(x.map((value, at) => (value - middle) * (y[at] - height))) / mean(x.map((value) => (value - middle) ** 2));
+  const slope =
+    mean(x.map((value, at) => (value - middle) * (y[at] - height))) / mean(x.map((value) => (value - middle) ** 2));
   return { exponent: slope, factor: Math.exp(height - slope * middle) };
 }
 
@@ -55,10 +61,24 @@ function scalingPanel(points, laws, looks) {
   }));
   for (const { series, ends, exponent, factor, dash } of laws) {
     const y = ends.map((npus) => factor * npus ** exponent);
-    traces.push({ mode: "lines", x: ends, y, line: { color: looks[series].colour, width: 1.4, dash }, hoverinfo: "skip" });
+    traces.push({
+      mode: "lines",
+      x: ends,
+      y,
+      line: { color: looks[series].colour, width: 1.4, dash },
+      hoverinfo: "skip",
+    });
   }
-  const npus = spread(different(points, "npus").sort((a, b) => a - b), 6);
-  const xaxis = { type: "log", title: { text: "NPUs" }, tickvals: npus, ticktext: npus.map((each) => each.toLocaleString("en-US")) };
+  const npus = spread(
+    different(points, "npus").sort((a, b) => a - b),
+    6,
+  );
+  const xaxis = {
+    type: "log",
+    title: { text: "NPUs" },
+    tickvals: npus,
+    ticktext: npus.map((each) => each.toLocaleString("en-US")),
+  };
   if (npus.length === 1) xaxis.range = [Math.log10(npus[0]) - 0.5, Math.log10(npus[0]) + 0.5];
   const yaxis = secondsAxis(points.map((point) => point.synthesis));
   return { traces, layout: { xaxis, yaxis } };

@@ -1,4 +1,4 @@
-/* What the plots are drawn from: medians of the rows in view, one for each problem and synthesizer. */
+// What the plots are drawn from: medians of the rows in view, one for each problem and synthesizer.
 
 /** Points of a summary, with what the plots need to know of their problems. */
 function pointsOf(summary, problems) {

@@ -1,4 +1,4 @@
-/* The page of one problem: its bound, everybody's time beside it, their rows and reasons, and schedules to play. */
+// The page of one problem: its bound, everybody's time beside it, their rows and reasons, and schedules to play.
 
 class ProblemPage {
   /**
@@ -47,7 +47,10 @@ class ProblemPage {
       build("h3", {}, "Schedule"),
       this._schedules(number, summary),
     );
-    const columns = rowColumns(this.meta, null).map((column) => ({ ...column, shown: column.shown && !OF_PROBLEM.includes(column.name) }));
+    const columns = rowColumns(this.meta, null).map((column) => ({
+      ...column,
+      shown: column.shown && !OF_PROBLEM.includes(column.name),
+    }));
     new Grid(table, { name: "Runs of this problem", whole: true, columns }).show(this.rows, rows);
     document.title = `${title.textContent} – ${this.meta.title}`;
     title.focus({ preventScroll: true });
@@ -59,12 +62,23 @@ class ProblemPage {
       const there = to >= 0 && to < this.problems.length;
       return there ? problemLink(to, text) : null;
     };
-    const back = build("a", { href: state.address({ problem: null }), click: (event) => followed(event, null) }, "← All results");
-    return build("nav", { class: "ways", "aria-label": "Problems" }, back, step("Previous problem", number - 1), step("Next problem", number + 1));
+    const back = build(
+      "a",
+      { href: state.address({ problem: null }), click: (event) => followed(event, null) },
+      "← All results",
+    );
+    return build(
+      "nav",
+      { class: "ways", "aria-label": "Problems" },
+      back,
+      step("Previous problem", number - 1),
+      step("Next problem", number + 1),
+    );
   }
 
   _facts(number) {
-    const value = (name, kind) => (this.problems.has(name) ? formatted(kind, this.problems.column(name).at(number)) : "");
+    const value = (name, kind) =>
+      this.problems.has(name) ? formatted(kind, this.problems.column(name).at(number)) : "";
     const bound = this.problems.column("bound_us").at(number);
     const by = value("bound_by", "text");
     const facts = [
@@ -75,18 +89,29 @@ class ProblemPage {
       ["size", value("size", "bytes")],
       ["chunks asked for", value("chunks", "count")],
       ["group", value("group", "text")],
-      ["root", ["broadcast", "reduce", "gather", "scatter"].includes(value("collective", "text")) ? value("root", "count") : ""],
+      [
+        "root",
+        ["broadcast", "reduce", "gather", "scatter"].includes(value("collective", "text"))
+          ? value("root", "count")
+          : "",
+      ],
       ["pairs", value("pairs", "text")],
       ["link model", [value("latency", "text"), value("switching", "text")].filter(Boolean).join(", ")],
     ].filter(([, text]) => text && text !== NONE);
-    return build("dl", { class: "facts" }, ...facts.map(([name, text]) => build("div", {}, build("dt", {}, name), build("dd", {}, text))));
+    return build(
+      "dl",
+      { class: "facts" },
+      ...facts.map(([name, text]) => build("div", {}, build("dt", {}, name), build("dd", {}, text))),
+    );
   }
 
   /** A bar of time for each synthesizer, best first, on one scale with the bound; reasons where there is none. */
   _bars(number, summary) {
     const points = pointsOf(summary, this.problems);
     const time = (point) => (point.worked ? point.time : NaN);
-    const order = [...points.keys()].sort((a, b) => (time(points[a]) || Infinity) - (time(points[b]) || Infinity) || points[a].series - points[b].series);
+    const order = [...points.keys()].sort(
+      (a, b) => (time(points[a]) || Infinity) - (time(points[b]) || Infinity) || points[a].series - points[b].series,
+    );
     const bound = this.problems.column("bound_us").at(number);
     const longest = points.reduce((most, point) => Math.max(most, time(point) || 0), bound || 0);
     const part = (us) => `${((100 * us) / longest || 0).toFixed(3)}%`;
@@ -101,7 +126,10 @@ class ProblemPage {
         return build("tr", {}, name, build("td", { colspan: "3", class: "why" }, said, why || "no reason given"));
       }
       const bar = build("span", { class: "bar", style: `width:${part(point.time)};background:var(${look.property})` });
-      const mark = bound > 0 ? build("span", { class: "bound", style: `left:${part(bound)}`, title: `bound: ${figure(bound)} µs` }) : null;
+      const mark =
+        bound > 0
+          ? build("span", { class: "bound", style: `left:${part(bound)}`, title: `bound: ${figure(bound)} µs` })
+          : null;
       const runs = summary.column("runs").at(at);
       const spread = summary.column("spread").at(at);
       const times = runs > 1 ? ` (median of ${runs}${spread ? `, spread ${figure(spread)}` : ""})` : "";
@@ -116,33 +144,48 @@ class ProblemPage {
     const heads = ["synthesizer", "", "time", "over the bound"].map((text, at) =>
       text ? build("th", { scope: "col", class: at > 1 ? "number" : null }, text) : build("td", {}),
     );
-    const table = build("table", { class: "bars", "aria-label": "Time of each synthesizer" }, build("thead", {}, build("tr", {}, ...heads)), build("tbody", {}, ...lines));
-    return build("div", { class: "scrolled", role: "region", "aria-label": "Time of each synthesizer", tabindex: "0" }, table);
+    const table = build(
+      "table",
+      { class: "bars", "aria-label": "Time of each synthesizer" },
+      build("thead", {}, build("tr", {}, ...heads)),
+      build("tbody", {}, ...lines),
+    );
+    return build(
+      "div",
+      { class: "scrolled", role: "region", "aria-label": "Time of each synthesizer", tabindex: "0" },
+      table,
+    );
   }
 
   /** The schedules that are in the page, one of which is played; why there are no others. */
   _schedules(number, summary) {
     const here = this.meta.schedules.filter((each) => each.problem === number);
     const section = build("div", { class: "schedules" });
-    const said = (each) => this.meta.looks[each.series].text;
+    const maker = (each) => this.meta.looks[each.series].text;
     if (here.length) {
       const stage = build("div", { class: "stage" });
-      const choice = build("select", { id: "schedule", change: () => this._play(here[choice.selectedIndex], stage) },
-        ...here.map((each) => build("option", {}, `${said(each)}, ${shortTime(each.time_us)}`))); // prettier-ignore
+      const choice = build(
+        "select",
+        { id: "schedule", change: () => this._play(here[choice.selectedIndex], stage) },
+        ...here.map((each) => build("option", {}, `${maker(each)}, ${shortTime(each.time_us)}`)),
+      );
       section.append(build("p", {}, build("label", { for: "schedule" }, "Schedule of "), choice), stage);
       this._play(here[0], stage);
     }
     const refused = this.meta.refused.filter((each) => each.problem === number);
     if (refused.length) {
-      const lines = refused.map((each) => build("li", {}, `${said(each)}: ${each.reason}`));
+      const lines = refused.map((each) => build("li", {}, `${maker(each)}: ${each.reason}`));
       section.append(build("p", {}, "These could not be put into this page:"), build("ul", {}, ...lines));
     }
-    const worked = Array.from({ length: summary.length }, (_, at) => summary.column("status").at(at)).filter((status) => status === "ok").length;
+    const worked = Array.from({ length: summary.length }, (_, at) => summary.column("status").at(at)).filter(
+      (status) => status === "ok",
+    ).length;
     const left = worked - here.length - refused.length;
     if (!worked) section.append(build("p", { class: "remark" }, "Nobody made a schedule."));
     else if (left > 0) {
-      const how = "more of them come with collbench report --players N.";
-      section.append(build("p", { class: "remark" }, `${counted(left, "schedule")} of this problem ${left === 1 ? "was" : "were"} left out to keep the page small; ${how}`));
+      const were = `${counted(left, "schedule")} of this problem ${left === 1 ? "was" : "were"}`;
+      const said = `${were} left out to keep the page small; more of them come with collbench report --players N.`;
+      section.append(build("p", { class: "remark" }, said));
     }
     return section;
   }
@@ -161,17 +204,14 @@ class ProblemPage {
 
 /** Columns that are the same in all rows of a problem. */
 const OF_PROBLEM = [
-  "topology", "collective", "size", "chunks", "group", "root", "pairs", "latency", "switching", "bound_us",
-]; // prettier-ignore
-
-/** A link to a problem; the choices stay. */
-function problemLink(number, text) {
-  return build("a", { href: state.address({ problem: number }), click: (event) => followed(event, number) }, text);
-}
-
-/** Go to a problem without loading anything, unless the reader wants a tab of its own. */
-function followed(event, problem) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-  event.preventDefault();
-  state.set({ problem }, true);
-}
+  "topology",
+  "collective",
+  "size",
+  "chunks",
+  "group",
+  "root",
+  "pairs",
+  "latency",
+  "switching",
+  "bound_us",
+];

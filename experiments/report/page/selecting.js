@@ -1,13 +1,25 @@
-/* Which rows the reader asks for: those that hold every word of the search, and of each facet one of the values chosen. */
+// Which rows the reader asks for: those that hold every word of the search, and of each facet one of the values chosen.
 
 /** Columns that a reader chooses values of, where there are several. */
 const FACETS = ["experiment", "topology", "collective", "size", "label", "status"];
 
 /** Columns that the search looks through. */
 const SEARCHED = [
-  "experiment", "label", "synthesizer", "topology", "collective", "status", "reason", "options", "group", "pairs",
-  "latency", "switching", "bound_by", "version",
-]; // prettier-ignore
+  "experiment",
+  "label",
+  "synthesizer",
+  "topology",
+  "collective",
+  "status",
+  "reason",
+  "options",
+  "group",
+  "pairs",
+  "latency",
+  "switching",
+  "bound_by",
+  "version",
+];
 
 class Selection {
   /** @param {Frame} rows */

@@ -1,7 +1,5 @@
-/*
- * What the reader has chosen, in the part of the address behind the "#": a link shows the same rows, and "back" works.
- * Choices replace the address; going to a problem and back adds to the history.
- */
+// What the reader has chosen, in the part of the address behind the "#": a link shows the same rows, and "back" works.
+// Choices replace the address; going to a problem and back adds to the history.
 
 const state = {
   _values: new URLSearchParams(),

@@ -1,7 +1,5 @@
-/*
- * Repeats and seeds brought together, as experiments/tables/repeats.py does: of each problem and synthesizer the median
- * of what worked, and how far apart the times are.
- */
+// Repeats and seeds brought together, as experiments/tables/repeats.py does: of each problem and synthesizer the median
+// of what worked, and how far apart the times are.
 
 /** Columns in which seeds and repeats differ, so that a median of them says nothing. */
 const OF_ONE_RUN = ["seed", "repeat", "key"];
@@ -73,17 +71,18 @@ function summarised(rows, chosen, meta) {
   const numbers = (name, members) => {
     const { array } = rows.column(name);
     let count = 0;
-    for (const row of members) if (worked(row) && array[row] === array[row]) held[count++] = array[row]; // NaN is not itself
+    for (const row of members) if (worked(row) && !Number.isNaN(array[row])) held[count++] = array[row];
     return held.subarray(0, count);
   };
   const special = {
     runs: () => measure((members) => members.length),
     worked: () => measure((members) => members.filter(worked).length),
-    spread: () => measure((members) => {
-      const times = numbers("time_us", members).sort();
-      return times.length ? times[times.length - 1] - times[0] : NaN;
-    }),
-  }; // prettier-ignore
+    spread: () =>
+      measure((members) => {
+        const times = numbers("time_us", members).sort();
+        return times.length ? times[times.length - 1] - times[0] : NaN;
+      }),
+  };
   const make = (name) => {
     if (special[name]) return special[name]();
     const column = rows.column(name);

@@ -1,4 +1,4 @@
-/* Light or dark: as the system says, until the reader says otherwise. */
+// Light or dark: as the system says, until the reader says otherwise.
 
 const theme = {
   _listeners: [],
@@ -19,11 +19,12 @@ const theme = {
 
   /** Give each look its colour in light or dark, for plots as `colour`, for the style sheet as a custom property. */
   colour(looks) {
-    const choose = () => looks.forEach((look, at) => {
-      look.property = `--series-${at}`;
-      look.colour = this.dark ? look.dark : look.light;
-      document.documentElement.style.setProperty(look.property, look.colour);
-    }); // prettier-ignore
+    const choose = () =>
+      looks.forEach((look, at) => {
+        look.property = `--series-${at}`;
+        look.colour = this.dark ? look.dark : look.light;
+        document.documentElement.style.setProperty(look.property, look.colour);
+      });
     choose();
     this.listen(choose);
   },

@@ -1,8 +1,6 @@
-/*
- * Tables as experiments/report/packing.py packs them: base64 of deflated bytes, inflated into one buffer on which every
- * column of numbers is a typed array. Nothing is copied and nothing parsed but a short head, so that 100,000 rows are
- * there in a blink.
- */
+// Tables as experiments/report/packing.py packs them: base64 of deflated bytes, inflated into one buffer on which every
+// column of numbers is a typed array. Nothing is copied and nothing parsed but a short head, so that 100,000 rows are
+// there in a blink.
 
 /** A column: numbers, or text as positions in a list of words. */
 class Column {

@@ -127,7 +127,9 @@ class TestRows:
 
     def test_unknown_columns(self, tmp_path):
         """Columns of any name and type are shown as they are."""
-        rows = pd.DataFrame(small_rows()[:2]).assign(mine=[{"b": "x", "a": [2]}, None], **{HOSTILE: 1.5, ".problem": "x"})
+        rows = pd.DataFrame(small_rows()[:2]).assign(
+            mine=[{"b": "x", "a": [2]}, None], **{HOSTILE: 1.5, ".problem": "x"}
+        )
         rows.to_parquet(tmp_path / "results.parquet")
         head, arrays = unpacked(packed({"rows": content(tmp_path).shown()}))
         columns = head["frames"]["rows"]["columns"]
@@ -216,7 +218,7 @@ class TestCommand:
         page = tmp_path / "page.html"
         done = CliRunner().invoke(main, ["report", str(tmp_path / "rows.csv"), "-o", str(page)])
         assert (done.exit_code, done.stderr) == (0, "")
-        assert "<h1 id=\"run-title\">rows</h1>" in page.read_text()
+        assert '<h1 id="run-title">rows</h1>' in page.read_text()
 
     @pytest.mark.parametrize("kept", [0, 1])
     def test_few_rows(self, tmp_path, kept):
