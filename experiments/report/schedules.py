@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from experiments.report.content import Content
     from experiments.report.reading import Source
-    from schedules import Schedule
 
 #: Characters that all schedules together may take in the page.
 _ROOM = 6_000_000

@@ -29,7 +29,7 @@ function decorated(column, meta) {
       return status === "ok" ? status : build("span", { class: "mark", "data-status": status }, status || "none");
     },
   }[column.name];
-  return { ...column, render, head: column.name === "label", class: column.name };
+  return { ...column, render, head: column.name === "label" };
 }
 
 /** A column of a table of text: its figures are sorted as numbers, and the best of a line stands out. */
@@ -43,5 +43,5 @@ function tableColumn(frame, title, place, isFigure) {
     const numbers = column.words.map((text) => (/^[-\d]/.test(text) ? parseFloat(text.replaceAll(",", "")) : NaN));
     Object.defineProperty(column, "keys", { value: Float64Array.from(column.array, (at) => numbers[at]) });
   }
-  return { name: String(place), title, kind: "text", numeric: isFigure, render, head: place === 0, class: "side" };
+  return { name: String(place), title, kind: "text", numeric: isFigure, render, head: place === 0 };
 }

@@ -118,7 +118,7 @@ class Grid {
   _line(row, columns) {
     const cells = columns.map((column) => {
       const content = column.render ? column.render(row, this.frame) : this._text(column, row);
-      const attributes = { class: isNumeric(column) ? "number" : `text ${column.class ?? ""}`.trim() };
+      const attributes = { class: isNumeric(column) ? "number" : "text", "data-column": column.name };
       return column.head ? build("th", { scope: "row", ...attributes }, content) : build("td", attributes, content);
     });
     return build("tr", {}, ...cells);

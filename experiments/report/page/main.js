@@ -1,6 +1,6 @@
 // The page as a whole: what is shown follows from the results in the page and the choices in its address.
 
-/** What a reader may open before the page is ready is small; this is all that has to happen. */
+/** Unpack the results and show them; whoever drives the page finds `data-ready` on its root when that is done. */
 async function start() {
   theme.start(document.getElementById("theme"));
   const data = await unpacked(document.getElementById("results"));
@@ -26,7 +26,10 @@ class Report {
     this.page = new ProblemPage(document.getElementById("problem"), data);
     this._connectWays();
     this._fillTables(frames);
-    if (!this.rows.length) return;
+    if (!this.rows.length) {
+      for (const name of ["tables", "rows", "problems", "plots"]) document.getElementById(name).hidden = true;
+      return;
+    }
     this.selection = new Selection(this.rows);
     this.choices = new Choices(document.getElementById("choices"), this.selection, meta.columns);
     this.runs = new Grid(document.querySelector("#rows .grid"), {

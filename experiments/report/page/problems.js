@@ -14,7 +14,7 @@ function problemColumns(meta) {
   };
   const title = (row, frame) => link(row, frame, frame.column("title").at(row));
   return [
-    { name: "title", title: "problem", kind: "text", class: "title", head: true, render: title },
+    { name: "title", title: "problem", kind: "text", head: true, render: title },
     { name: "bound", title: "bound (µs)", kind: "us" },
     { name: "time", title: "best time (µs)", kind: "us" },
     { name: "efficiency", title: "efficiency", kind: "share" },
