@@ -88,7 +88,7 @@ def _synthesizers(rows: pd.DataFrame) -> Markup:
     head = [element("th", name, scope="col", **_side(at < right)) for at, name in enumerate(heads)]
     lines = []
     for label, of_it in rows.groupby("label", sort=False):
-        options = names_of(list(dict.fromkeys(map(_options, of_it["options"]))), 3) if "options" in rows else ""
+        options = names_of(list(map(_options, of_it["options"].unique())), 3) if "options" in rows else ""
         counts = of_it["status"].value_counts()
         cells = [element("th", str(label), scope="row")]
         cells += [element("td", text) for text in (_names(of_it, "synthesizer"), _names(of_it, "version"))]

@@ -81,9 +81,9 @@ def joined(sources: Sequence[Source]) -> pd.DataFrame:
     from experiments.tables.repeats import PROBLEM, numbered
 
     parts = [source.rows.assign(**{".source": at, ".label": source.rows["label"]}) for at, source in enumerate(sources)]
-    rows = pd.concat(parts, ignore_index=True)
+    rows = pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
     texts = [name for name in rows if not pd.api.types.is_numeric_dtype(rows[name].dtype)]
-    rows = rows.assign(**{name: rows[name].astype(object).where(rows[name].notna(), "").map(_said) for name in texts})
+    rows = rows.assign(**{name: _texts(rows[name]) for name in texts})
     same = pd.Series(numbered(rows, (*PROBLEM, "label")), rows.index)
     twice = rows[".source"].groupby(same).transform("nunique") > 1
     both = rows["label"].isin(set(rows["label"][twice]))
@@ -109,6 +109,15 @@ def proven(rows: pd.DataFrame) -> pd.DataFrame:
 def _truth(column: pd.Series) -> pd.Series:
     """Return truth values, from whatever a file has for them."""
     return column.map(lambda value: str(value).lower() in ("true", "1", "1.0", "yes")).astype(bool)
+
+
+def _texts(column: pd.Series) -> pd.Series:
+    """Return a column as text, empty where there is nothing."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.StringDtype):
+        return column.fillna("")
+    return column.astype(object).where(column.notna(), "").map(_said)
 
 
 def _said(value: Any) -> str:

@@ -54,10 +54,14 @@ function layoutOf(own) {
   return merged;
 }
 
-/** Ticks at sizes. */
-function sizeTicks(sizes, most = 5) {
-  const shown = spread(sizes, most);
-  return { type: "log", tickvals: shown, ticktext: shown.map(bytes), title: { text: "size" } };
+/** A logarithmic axis of sizes, with ticks at some of them that stand clear of each other. */
+function sizeAxis(sizes) {
+  const least = Math.log10(sizes[sizes.length - 1] / sizes[0]) / 6;
+  const tickvals = [];
+  for (const size of spread(sizes, 5)) {
+    if (!tickvals.length || Math.log10(size / tickvals[tickvals.length - 1]) >= least) tickvals.push(size);
+  }
+  return { type: "log", tickvals, ticktext: tickvals.map(bytes), title: { text: "size" } };
 }
 
 /** A logarithmic axis of synthesis times in s, with ticks that are said in ms and µs where they are short. */

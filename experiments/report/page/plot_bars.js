@@ -4,6 +4,9 @@
 /** Part of the space of a group that its bars fill. */
 const FILLED = 0.82;
 
+/** Part of the height of a panel that a figure written upright takes. */
+const ROOM = 0.18;
+
 /** The one to compare with: Ring where it takes part, else who solved most. */
 function baseOf(points, looks) {
   const solved = new Map(
@@ -42,6 +45,14 @@ function barPanel(points, looks, places, base) {
   );
   const total = (of) => (bars.get(of) ?? []).reduce((sum, point) => sum + speed(point), 0);
   const best = series.reduce((found, of) => (total(of) > total(found) ? of : found), series[0]);
+  const bounds = new Map(
+    points.filter((point) => point.bound > 0 && unit.get(point.place)).map((point) => [point.place, point]),
+  );
+  const marks = [...bounds.values()];
+  const top = Math.max(
+    ...[...bars.values()].flat().map(speed),
+    ...marks.map((point) => unit.get(point.place) / point.bound),
+  );
   const traces = [...bars].map(([of, drawn]) => ({
     type: "bar",
     name: plain(looks[of].text),
@@ -50,8 +61,11 @@ function barPanel(points, looks, places, base) {
     width: width * 0.94,
     marker: { color: looks[of].colour },
     text: of === best ? drawn.map((point) => speed(point).toFixed(2)) : undefined,
+    textposition: drawn.map((point) => (speed(point) > ROOM * top ? "inside" : "outside")),
     textangle: -90,
     textfont: { size: 11 },
+    insidetextanchor: "end",
+    constraintext: "none",
     hovertemplate: `${plain(looks[of].text)}<br>%{hovertext}<extra></extra>`,
     hovertext: drawn.map(
       (point) =>
@@ -59,10 +73,6 @@ function barPanel(points, looks, places, base) {
     ),
     customdata: drawn.map((point) => point.problem),
   }));
-  const bounds = new Map(
-    points.filter((point) => point.bound > 0 && unit.get(point.place)).map((point) => [point.place, point]),
-  );
-  const marks = [...bounds.values()];
   traces.push({
     name: "Bound (provable)",
     mode: "lines",

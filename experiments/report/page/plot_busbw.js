@@ -42,7 +42,7 @@ function busbwPanel(points, looks) {
       customdata: drawn.map((point) => point.problem),
     });
   }
-  const xaxis = sizeTicks(sizes);
+  const xaxis = sizeAxis(sizes);
   if (sizes.length === 1) xaxis.range = [Math.log10(sizes[0]) - 1, Math.log10(sizes[0]) + 1];
   return { traces, layout: { xaxis, yaxis: { title: { text: "busbw (GB/s)" }, rangemode: "tozero" } } };
 }

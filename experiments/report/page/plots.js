@@ -17,13 +17,14 @@ class Plots {
         "pareto",
         "Quality against cost",
         "Efficiency against synthesis time. Large: mean efficiency and geometric mean of the time, over the problems " +
-          "that all solved. Small: each problem. Front: nobody else is both faster to make and more efficient.",
+          "that all solved. Small: each problem, or some where there are many. Front: nobody else is both faster to " +
+          "make and more efficient.",
       ),
       this._kind(
         "scaling",
         "Synthesis time against NPUs",
-        "A point for each topology and size, median of seeds. Lines: power laws, fitted where a kind of network " +
-          "grows through three numbers of NPUs or more.",
+        "A point for each topology and size, or some where there are many; median of seeds. Lines: power laws, " +
+          "fitted where a kind of network grows through three numbers of NPUs or more.",
       ),
       this._kind(
         "busbw",
@@ -149,9 +150,8 @@ class Plots {
       kind.grid.append(...busbwPanels(here, this.looks));
       return;
     }
-    const sizes = different(points, "size").sort((a, b) => a - b);
-    const shown = spread(sizes, 3).filter((size) => here.some((point) => point.size === size && point.worked));
-    if (sizes.length > 3) kind.remark.textContent = `3 of ${sizes.length} sizes are shown; choose others above.`;
+    const { shown, all } = shownSizes(here.filter((point) => point.worked));
+    if (all > shown.length) kind.remark.textContent = `${shown.length} of ${all} sizes are shown; choose others above.`;
     if (kind.name === "efficiency") kind.grid.append(...efficiencyPanels(here, this.looks, pages[page], shown));
     else kind.grid.append(...barPanels(here, this.looks, pages[page], shown, baseOf(points, this.looks)));
   }

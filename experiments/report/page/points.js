@@ -52,6 +52,20 @@ function spread(items, most) {
   return Array.from({ length: most }, (_, place) => items[roundedToEven((place * (items.length - 1)) / (most - 1))]);
 }
 
+/** Sizes to draw panels for: first, middle and last of those that most topologies have; and how many there are. */
+function shownSizes(points) {
+  const places = [...grouped(points, "size")].map(([size, of]) => ({ size, count: different(of, "place").length }));
+  const most = places.reduce((top, { count }) => Math.max(top, count), 0);
+  const common = places.filter(({ count }) => count > most / 2).map(({ size }) => size);
+  return {
+    shown: spread(
+      common.sort((a, b) => a - b),
+      3,
+    ),
+    all: places.length,
+  };
+}
+
 /** A whole number, halves to the even one: as Python rounds, so that both kinds of plots show the same sizes. */
 function roundedToEven(value) {
   const whole = Math.round(value);
@@ -71,7 +85,7 @@ function absence(status) {
 }
 
 /** More points than these in a panel make a browser slow, and cover each other. */
-const MOST_POINTS = 4000;
+const MOST_POINTS = 1500;
 
 /** Points to draw: all, or of too many some, evenly; what is worked out from points takes all of them. */
 function thinned(points) {

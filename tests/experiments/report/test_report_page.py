@@ -66,12 +66,12 @@ def count(page):
 
 def head(page, name):
     """Return the button in the head of a column."""
-    return page.locator(f'#rows th[data-column="{name}"] button')
+    return page.locator(f'#rows thead [data-column="{name}"] button')
 
 
 def order(page, name):
     """Return how a column is said to be sorted."""
-    return page.locator(f'#rows th[data-column="{name}"]').get_attribute("aria-sort")
+    return page.locator(f'#rows thead [data-column="{name}"]').get_attribute("aria-sort")
 
 
 def tick(page, facet, value):
@@ -138,12 +138,13 @@ class TestOpening:
         """No rows, failures alone, or one row make a page without a fault."""
         write_results(tmp_path, kept)
         page = shown(path=reported(tmp_path / "page.html", tmp_path))
-        page.locator("#plots").scroll_into_view_if_needed()
         if kept:
+            page.locator("#plots").scroll_into_view_if_needed()
             assert count(page) == f"{len(kept)} row{'' if len(kept) == 1 else 's'}"
             assert set(column(page, "status")) == {row["status"] for row in kept}
         else:
             assert "There are no rows." in page.locator("#ranking").inner_text()
+            assert page.locator("#rows, #plots").evaluate_all("(parts) => parts.every((part) => part.hidden)")
 
 
 class TestFormats:
