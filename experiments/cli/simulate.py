@@ -42,6 +42,7 @@ _TIMELINE_HOPS = 2**23
 @click.option(
     "--trace", type=click.Path(), metavar="FILE.json", help="File for a trace, to be opened in ui.perfetto.dev."
 )
+@click.option("--player", type=click.Path(), metavar="FILE.html", help="File for a page that plays the schedule.")
 @json_option
 def simulate(
     file: str,
@@ -51,6 +52,7 @@ def simulate(
     switching: str | None,
     critical_path: bool,
     trace: str | None,
+    player: str | None,
     as_json: bool,
 ) -> None:
     """Print how long a schedule takes, beside the bound; it is verified first.
@@ -60,16 +62,19 @@ def simulate(
     otherwise.
     """
     if trace is not None:
-        _require_trace_file(trace, file)
+        _require_file("--trace", trace, (".json",), file)
+    if player is not None:
+        _require_file("--player", player, (".html", ".htm"), file)
     content = read(file)
     require_same(file, content.topology, topology)
     with progress(f"simulating {file}"):
         if is_schedule(content):
-            result = _schedule_result(file, content, size, latency, switching, critical_path, trace)
+            result = _schedule_result(file, content, size, latency, switching, critical_path, trace, player)
         elif size is not None:
             raise click.UsageError(f"{file} is a list of transfers, which has its own bytes: leave --size out")
-        elif critical_path:
-            raise click.UsageError(f"{file} is a list of transfers: --critical-path needs a schedule of collbench")
+        elif critical_path or player is not None:
+            asked = "--critical-path" if critical_path else "--player"
+            raise click.UsageError(f"{file} is a list of transfers: {asked} needs a schedule of collbench")
         else:
             result = _transfers_result(content, latency, switching, trace)
     if as_json:
@@ -78,13 +83,13 @@ def simulate(
     _print(result)
 
 
-def _require_trace_file(trace: str, file: str) -> None:
-    """Refuse a name that is no trace's, or that of the file to be simulated."""
-    if not trace.lower().endswith(".json"):
-        raise click.UsageError(f"--trace {trace}: expected a name that ends in .json")
-    if os.path.realpath(trace) == os.path.realpath(file):
-        raise click.UsageError(f"--trace {trace} would overwrite the file to be simulated; give another name")
-    require_writable(trace)
+def _require_file(option: str, path: str, suffixes: tuple[str, ...], file: str) -> None:
+    """Refuse a name of another kind than the option writes, or that of the file to be simulated."""
+    if not path.lower().endswith(suffixes):
+        raise click.UsageError(f"{option} {path}: expected a name that ends in {' or '.join(suffixes)}")
+    if os.path.realpath(path) == os.path.realpath(file):
+        raise click.UsageError(f"{option} {path} would overwrite the file to be simulated; give another name")
+    require_writable(path)
 
 
 def _schedule_result(
@@ -95,6 +100,7 @@ def _schedule_result(
     switching: str | None,
     critical_path: bool,
     trace: str | None,
+    player: str | None,
 ) -> dict[str, Any]:
     """Return the record of a schedule file, by the names of the JSON form."""
     from simulator import algbw_gbps, bound, busbw_gbps, simulate_us, timeline
@@ -105,6 +111,11 @@ def _schedule_result(
         from experiments.trace import require_traceable, slices_of_schedule, write_trace
 
         require_traceable(schedule.num_hops)
+    if player is not None:
+        from experiments.report.player import player_data, require_playable, standalone
+        from topologies.atomic import write_text
+
+        require_playable(schedule)
     # A plan is of one size and link model: beside another it would mislead.
     planned_for = notes.get("size"), notes.get("latency")
     proven(file, schedule)
@@ -139,6 +150,9 @@ def _schedule_result(
     if trace is not None and times is not None:
         write_trace(slices_of_schedule(times), trace)
         result["trace"] = trace
+    if player is not None:
+        write_text(player, standalone(player_data(schedule, size, model, os.path.basename(file))))
+        result["player"] = player
     return result
 
 
@@ -221,6 +235,8 @@ def _print(result: dict[str, Any]) -> None:
     facts.append(("transfers", f"{result['transfers']:,}"))
     if "trace" in result:
         facts.append(("trace", f"{result['trace']} (open it in https://ui.perfetto.dev)"))
+    if "player" in result:
+        facts.append(("player", f"{result['player']} (open it in a browser)"))
     print_facts(facts)
     path = result.get("critical_path", [])
     if path:

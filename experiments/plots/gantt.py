@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from experiments.plots.simulated import Simulated, drawn_as, file_name, said, time_axis
-from experiments.plots.style import Look, note
+from experiments.plots.style import Look, note, short_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +70,7 @@ def _figure(schedule: Simulated, look: Look) -> Figure:
             edge = 0.4 if len(bars) <= _EDGED else 0.0
             axes.add_collection(PolyCollection(bars, facecolors=colour, edgecolors="white", linewidths=edge))
             legend.append(Patch(color=colour, label=label))
-    axes.set_yticks(range(len(links)), [_short(topology.link_name(link)) for link in links.tolist()], fontsize=7)
+    axes.set_yticks(range(len(links)), [short_name(topology.link_name(link)) for link in links.tolist()], fontsize=7)
     axes.set_ylim(len(links) - 0.4, -0.6)
     axes.set_ylabel("link")
     axes.grid(False, axis="y")
@@ -103,8 +102,3 @@ def _spans(start: np.ndarray, stop: np.ndarray, least: float) -> np.ndarray:
     begins = np.concatenate([[True], ~joined])
     ends = np.concatenate([~joined, [True]])
     return np.stack([start[begins], stop[ends]], axis=1)
-
-
-def _short(name: str) -> str:
-    """Return a link's name for an axis: ``NPU 0 -> NPU 1`` is ``0 → 1``."""
-    return re.sub(r"\bNPU (\d+)", r"\1", name).replace(" -> ", " → ")

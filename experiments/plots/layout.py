@@ -93,6 +93,7 @@ def _steps(shape: tuple[int, ...]) -> np.ndarray:
 def _free(topology: Topology) -> np.ndarray:
     """Return places of the nodes of a network that is no grid, (V, 2)."""
     import networkx as nx
+    from scipy.spatial import cKDTree
 
     nodes = topology.num_nodes
     graph: nx.Graph[int] = nx.Graph()
@@ -111,9 +112,8 @@ def _free(topology: Topology) -> np.ndarray:
         xy = np.array([found[node] for node in range(nodes)])
     if nodes < 2:
         return xy
-    gaps = np.linalg.norm(xy[:, None] - xy[None], axis=2)
-    np.fill_diagonal(gaps, np.inf)
-    return np.round(xy / max(float(np.median(gaps.min(axis=1))), 1e-9), 6)
+    gaps = cKDTree(xy).query(xy, k=2)[0][:, 1]  # to the nearest other node
+    return np.round(xy / max(float(np.median(gaps)), 1e-9), 6)
 
 
 def _with_lines(topology: Topology, xy: np.ndarray, closing: np.ndarray) -> Layout:

@@ -5,6 +5,7 @@ Figures are made without pyplot, so nothing here opens a window or keeps figures
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,6 +102,11 @@ def short_time(time_us: float) -> str:
     if time_us >= 1e6:
         return f"{time_us / 1e6:.3g} s"
     return f"{time_us / 1e3:.3g} ms" if time_us >= 1e3 else f"{time_us:.3g} µs"
+
+
+def short_name(name: str) -> str:
+    """Return the name of a node or link for an axis: ``NPU 0 -> NPU 1`` is ``0 → 1``."""
+    return re.sub(r"\bNPU (\d+)", r"\1", name).replace(" -> ", " → ")
 
 
 def note(figure: Figure, text: str) -> None:

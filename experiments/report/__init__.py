@@ -1,0 +1,1 @@
+"""Reports: HTML pages that hold all that they show, and open from disk without a network."""
