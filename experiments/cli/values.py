@@ -147,6 +147,16 @@ class SecondsType(click.ParamType):
         return seconds
 
 
+class TimesType(click.ParamType):
+    """Several times, joined by commas."""
+
+    name = "seconds,seconds,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
+        """Return seconds, each number once, as given."""
+        return list(dict.fromkeys(SecondsType().convert(part.strip(), param, ctx) for part in value.split(",")))
+
+
 def _npu(text: str) -> int:
     """Return the number of an NPU; ValueError for anything but plain digits."""
     if not text.strip().isdecimal() or len(text) > 18:

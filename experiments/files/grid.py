@@ -29,20 +29,21 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     """
     entrants = list(_entrants(experiment, document))
     runs: dict[str, Run] = {}
-    models = list(product(_many(experiment.latency), _many(experiment.switching), _many(experiment.seed)))
+    axes = (experiment.latency, experiment.switching, experiment.limits.time_limit_s, experiment.seed)
+    settings = list(product(*map(_many, axes)))
     for index, block in enumerate(experiment.blocks):
         place: Place = ("problems", index) if isinstance(experiment.problems, list) else ("problems",)
         tuned = {chunks: [_tuned(*entrant, chunks) for entrant in entrants] for chunks in _many(block.chunks)}
         for point in _points(block, place, document):
             asked = _problem(block, place, point, document)
             chosen = zip(entrants, tuned[point["chunks"][0]], strict=True)
-            for (latency, switching, seed), ((entrant, options), all_options), repeat in product(
-                models, chosen, range(experiment.repeats)
+            for (latency, switching, limit, seed), ((entrant, options), all_options), repeat in product(
+                settings, chosen, range(experiment.repeats)
             ):
                 run = Run(
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
-                    options=all_options, time_limit_s=experiment.limits.time_limit_s,
+                    options=all_options, time_limit_s=limit,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])

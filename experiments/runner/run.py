@@ -88,6 +88,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         parts = [self.label, self.collective, format_bytes(self.size), f"on {network(self.topology).name}"]
         parts += [f"{self.chunks} chunks"] if self.chunks != 1 else []
         parts += [f"group {groups_text(self.groups)}"] if self.groups else []
+        parts += [f"within {self.time_limit_s:g} s"] if self.time_limit_s is not None else []
         parts += [f"seed {self.seed}"] if self.seed else []
         parts += [f"repeat {self.repeat}"] if self.repeat else []
         return " ".join(parts)

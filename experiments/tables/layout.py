@@ -25,8 +25,8 @@ VALUES = {
     "max_utilisation": True, "mean_utilisation": True,
 }  # fmt: skip
 
-#: Values this close to the best are as good.
-_TIE = 1e-3
+#: Values this close to the best are as good, and times win too.
+TIE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,8 @@ def lay_out(
         A column, value or label that is not there; with the nearest.
     """
     if rows is None:
-        rows = [name for name in PROBLEM if name != column and (name in PROBLEM[:3] or frame[name].nunique() > 1)]
+        rows = [name for name in PROBLEM[:3] if name != column]
+        rows += [name for name in PROBLEM[3:] if name != column and _differs(frame, name)]
     for name in (*rows, column):
         require(name, [place for place in PLACES if place in frame], "columns")
     require(value, VALUES, "value")
@@ -159,6 +160,11 @@ def _cells(parts: pd.DataFrame, place: np.ndarray, count: int, geometric: bool) 
     return _Cells(number, spread, worked, np.bincount(place, minlength=count), status)
 
 
+def _differs(frame: pd.DataFrame, name: str) -> bool:
+    """Return whether a column is there and holds more than one value, none at all being one."""
+    return name in frame and frame[name].nunique(dropna=False) > 1
+
+
 def require(name: str, known: Iterable[str], what: str) -> None:
     """Refuse a name that is not among those known, with the nearest."""
     known = list(known)
@@ -183,7 +189,7 @@ def _best(numbers: np.ndarray, more: bool) -> np.ndarray:
     if not np.isfinite(numbers).any():
         return np.zeros(len(numbers), bool)
     top = np.nanmax(numbers) if more else np.nanmin(numbers)
-    near: np.ndarray = np.abs(numbers - top) <= _TIE * abs(top)
+    near: np.ndarray = np.abs(numbers - top) <= TIE * abs(top)
     return near
 
 
@@ -197,4 +203,6 @@ def _figure(number: float) -> str:
 
 def _shown(column: str, name: Any) -> str:
     """Return a name at the side or head of a table."""
+    if column == "time_limit_s":
+        return f"{name:g}" if name == name else "none"
     return format_bytes(int(name)) if column == "size" else str(name)

@@ -4,27 +4,50 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.tables.layout import Cell, Table
+from experiments.tables.layout import TIE, Cell, Table
 from experiments.tables.repeats import PROBLEM, aggregated, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Times this close to the best win too.
-_TIE = 1e-3
-
 
 def ranking(frame: pd.DataFrame) -> Table:
-    """Return the synthesizers, best first.
-
-    They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
-    solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
-    0.1 % of it.
+    """Return the synthesizers, best first, as a table; see `standings`.
 
     Parameters
     ----------
     frame : DataFrame
         Rows of results.
+    """
+    import pandas as pd
+
+    found = standings(frame)
+    lines = []
+    for place, (label, row) in enumerate(found.iterrows(), 1):
+        mean = "–" if pd.isna(row["mean"]) else f"{100 * row['mean']:.1f} %"
+        counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
+        lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
+    head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
+    return Table(f"Ranking over {found.attrs['problems']} problems", head, lines, 2)
+
+
+def standings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how each synthesizer does, best first.
+
+    They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
+    solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
+    0.1 % of it. A problem under another time limit is another problem.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of results.
+
+    Returns
+    -------
+    standings : DataFrame
+        Index: labels. Columns ``score`` and ``mean`` (shares), ``wins``, ``solved``, ``failures``, ``unsupported``
+        (counts). ``attrs["problems"]``: problems that any of them solved.
     """
     import pandas as pd
 
@@ -38,8 +61,8 @@ def ranking(frame: pd.DataFrame) -> Table:
         unsupported=times["status"] == "unsupported",
     )
     best = times.groupby("number")["value"].transform("min")
-    times["won"] = solved & (times["value"] <= best * (1 + _TIE))
-    problems = times.loc[solved, "number"].nunique()
+    times["won"] = solved & (times["value"] <= best * (1 + TIE))
+    problems = int(times.loc[solved, "number"].nunique())
     groups = times.groupby("label", sort=False)
     found = pd.DataFrame(
         {
@@ -52,10 +75,5 @@ def ranking(frame: pd.DataFrame) -> Table:
         }
     )
     found = found.sort_values(["score", "wins"], ascending=False, kind="stable")
-    lines = []
-    for place, (label, row) in enumerate(found.iterrows(), 1):
-        mean = "–" if pd.isna(row["mean"]) else f"{100 * row['mean']:.1f} %"
-        counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
-        lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
-    head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
-    return Table(f"Ranking over {problems} problems", head, lines, 2)
+    found.attrs["problems"] = problems
+    return found

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: What makes two rows the same problem; seeds and repeats measure it again.
-PROBLEM = ("topology", "collective", "size", "chunks", "group", "root", "pairs", "latency", "switching")
+PROBLEM = (
+    "topology", "collective", "size", "chunks", "group", "root", "pairs", "latency", "switching", "time_limit_s",
+)  # fmt: skip
 
 
 def numbered(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:

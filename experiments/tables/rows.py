@@ -25,7 +25,9 @@ Row = dict[str, Any]
 MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb")
 
 #: Columns that stand before those of a record, with their types.
-_FIRST = {"experiment": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str}
+_FIRST = {
+    "experiment": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str, "time_limit_s": float,
+}  # fmt: skip
 
 
 def row_of(run: Run, record: Record, experiment: str = "") -> Row:
@@ -39,6 +41,7 @@ def row_of(run: Run, record: Record, experiment: str = "") -> Row:
         "group": groups_text(run.groups),
         "root": run.root,
         "pairs": pairs_text(run.pairs),
+        "time_limit_s": run.time_limit_s,
     }
     # NaN, which differs from itself, is as empty as None.
     return first | {key: None if value != value else value for key, value in content.items()}

@@ -54,6 +54,15 @@ class TestGrid:
             ("ring:8", "all_reduce", 2 * 10**6),
         ]
 
+    def test_time_limits(self, grid):
+        """Several time limits are an axis of the grid: runs of their own, with names of their own."""
+        runs = grid(BASE.replace("[ring]", "[ring, direct]") + "limits: {time_limit_s: [1, 2.5, 1]}\nseed: [0, 1]\n")
+        found = [(run.time_limit_s, run.seed, run.label) for run in runs]
+        assert found == [(limit, seed, label) for limit in (1, 2.5) for seed in (0, 1) for label in ("ring", "direct")]
+        assert len({run.key() for run in runs}) == len({run.describe() for run in runs}) == 8
+        assert "within 2.5 s" in runs[-1].describe()
+        assert runs[-1].problem().time_limit_s == 2.5
+
     def test_options_expand(self, grid):
         """A list of values of an option is a run each, and the label says which."""
         text = BASE.replace(
@@ -146,6 +155,9 @@ class TestMistakes:
             (BASE + "repeats: 0\n", "3: repeats: expected a whole number >= 1, found 0"),
             (BASE + "latency: blockng\n", "3: latency: unknown value 'blockng'; expected one of blocking, pipelined"),
             (BASE + "plots: [gant]\n", "3: plots: unknown value 'gant'; expected one of bandwidth, "),
+            (BASE + "limits: {time_limit_s: 0}\n", "3: time_limit_s: expected a number > 0.0, found 0"),
+            (BASE + "limits:\n  time_limit_s:\n  - 1\n  - -2\n", "6: time_limit_s: expected a number > 0.0, found -2"),
+            (BASE + "limits: {time_limit_s: []}\n", "3: time_limit_s: expected a list of length >= 1"),
             (BASE + "limits: {memory_limit_mb: 100}\n", "3: memory_limit_mb: expected a number >= 300"),
             (BASE + "tables: [{value: busbw}]\n", "3: value: there is no 'busbw'; did you mean 'busbw_gbps'"),
             (BASE + "tables: [{normalise: tacos}]\n", "3: normalise: there is no 'tacos'"),
