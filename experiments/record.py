@@ -83,6 +83,12 @@ class Record(msgspec.Struct, kw_only=True):
     machine: str = ""
 
 
+def made_for(record: Record) -> dict[str, object]:
+    """Return the notes of a schedule that say what it was made for, so that it can be simulated without being told."""
+    names = ("size", "latency", "switching", "synthesizer", "version", "options", "seed")
+    return {name: getattr(record, name) for name in names}
+
+
 @cache
 def versions() -> str:
     """Return the versions that a result depends on."""

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
               help="Do only runs whose label, or whole line in --dry-run, is like 'tacos*' or '*dgx1*'.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Print the grid and its size, and do nothing.")
 @click.option("--retry", is_flag=True, help="Do runs again that failed.")
+@click.option(
+    "--keep-schedules",
+    is_flag=True,
+    default=None,
+    help="Store the schedules too: to simulate them otherwise, to draw them, to show them in a report.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Instead of the file's.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Instead of the file's.")
 @click.option("--latency", type=click.Choice(LATENCIES), help="Instead of the file's.")

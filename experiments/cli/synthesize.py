@@ -116,18 +116,10 @@ def _content(record: Record) -> dict[str, Any]:
 
 def _save(record: Record, schedule: Schedule, out: str) -> None:
     """Write the schedule with what it was made for, so that it can be simulated again without being told."""
+    from experiments.record import made_for
     from schedules import save_schedule
 
-    made_for = {
-        "size": record.size,
-        "latency": record.latency,
-        "switching": record.switching,
-        "synthesizer": record.synthesizer,
-        "version": record.version,
-        "options": record.options,
-        "seed": record.seed,
-    }
-    save_schedule(schedule.with_notes(**made_for), out)
+    save_schedule(schedule.with_notes(**made_for(record)), out)
 
 
 def _print(record: Record, out: str | None) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 from experiments.fairness import tuned_alike
 from experiments.files.marked_yaml import Document, Place
 from experiments.files.schema import AXES, Entrant, Experiment, Problems
-from experiments.runner.run import Groups, Run, network
+from experiments.runner.groups import groups_of, pairs_of
+from experiments.runner.run import Run, network
 from schedules.kinds import KINDS, ROOTED
 from synthesizers import discover, find, parse_options
 from topologies import CollbenchError, parse_bytes
@@ -43,7 +44,7 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
                 run = Run(
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
-                    options=all_options, time_limit_s=limit,
+                    options=all_options, time_limit_s=limit, keep_schedule=experiment.keep_schedules,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])
@@ -92,11 +93,17 @@ def _points(block: Problems, place: Place, document: Document) -> Iterator[dict[
 
 def _problem(block: Problems, place: Place, point: dict[str, _Placed], document: Document) -> dict[str, Any]:
     """Return the fields of a run that say what the problem is."""
-    parse = {"topology": _network, "collective": _kind, "size": _size, "group": _groups, "pairs": _pairs}
+    parse = {
+        "topology": lambda name: _network(name, document),
+        "collective": _kind,
+        "size": lambda value: parse_bytes(str(value)),  # a bare number has no unit, which is said
+        "group": lambda value: groups_of(str(value)),
+        "pairs": lambda value: pairs_of(value or ""),
+    }
     found: dict[str, Any] = {}
     for axis, (value, at) in point.items():
         try:
-            found[axis] = parse[axis](value, document) if axis in parse else value
+            found[axis] = parse[axis](value) if axis in parse else value
         except CollbenchError as error:
             raise document.error(at, f"{axis}: {error}") from error
     kinds = _many(block.collective)
@@ -192,7 +199,7 @@ def _network(name: str, document: Document) -> str:
     return found
 
 
-def _kind(name: str, document: Document) -> str:  # noqa: ARG001  parsers of axes are called alike
+def _kind(name: str) -> str:
     """Return the name of a collective, checked."""
     import difflib
 
@@ -204,32 +211,3 @@ def _kind(name: str, document: Document) -> str:  # noqa: ARG001  parsers of axe
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
         raise CollectiveError(f"unknown collective {name!r}; {hint}")
     return name
-
-
-def _size(value: str | int | float, document: Document) -> int:  # noqa: ARG001
-    """Return a size in bytes; a bare number has no unit, which is said."""
-    return parse_bytes(str(value))
-
-
-def _groups(value: str | int, document: Document) -> Groups:  # noqa: ARG001
-    """Return the groups of ``0,1;2,3``; nothing for ``all``."""
-    return () if value == "all" else tuple(_npus(part, ",", value) for part in str(value).split(";"))
-
-
-def _pairs(value: str | None, document: Document) -> tuple[tuple[int, ...], ...]:  # noqa: ARG001
-    """Return the pairs of ``0-1,2-3``."""
-    found = () if value is None else tuple(_npus(part, "-", value) for part in value.split(","))
-    if any(len(pair) != 2 for pair in found):
-        _npus("", "-", value)
-    return found
-
-
-def _npus(text: str, separator: str, whole: object) -> tuple[int, ...]:
-    """Return the NPUs of a text."""
-    from topologies import CollectiveError
-
-    parts: Iterable[str] = [part.strip() for part in text.split(separator)]
-    if not all(part.isdecimal() and part.isascii() and len(part) < 18 for part in parts):
-        form = "NPUs in rank order, such as 0,1,2,3 or 0,1;2,3" if separator == "," else "pairs, such as 0-1,2-3"
-        raise CollectiveError(f"found {whole!r}; expected {form}")
-    return tuple(int(part) for part in parts)

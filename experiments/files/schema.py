@@ -111,6 +111,8 @@ class Experiment(_Strict, frozen=True, kw_only=True):
     seed : int or list of int
     repeats : int
         How often each run is measured.
+    keep_schedules : bool
+        Whether schedules are stored beside the results, to be simulated again, drawn and shown.
     limits : Limits
     tables : list of TableLayout
     plots : list of str
@@ -124,6 +126,7 @@ class Experiment(_Strict, frozen=True, kw_only=True):
     switching: _Switching | list[_Switching] = "cut_through"
     seed: _Seed | list[_Seed] = 0
     repeats: _Count = 1
+    keep_schedules: bool = False
     limits: Limits = Limits()
     tables: list[TableLayout] = msgspec.field(default_factory=lambda: [TableLayout()])
     plots: list[_Plot] = []

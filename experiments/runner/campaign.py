@@ -75,5 +75,6 @@ def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
                     record = work.records[place[id(run)]] = store.save(run, found)
                     step(run, record)
     finally:
-        rows = [row_of(run, record, name) for run, record in zip(work.runs, work.records, strict=True) if record]
+        finished = [(run, record) for run, record in zip(work.runs, work.records, strict=True) if record]
+        rows = [row_of(run, record, name, run.key()) for run, record in finished]
         write_results(Path(store.folder), rows)

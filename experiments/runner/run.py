@@ -9,13 +9,12 @@ from typing import Any
 
 import msgspec
 
+from experiments.runner.groups import Groups, Pairs, groups_text
 from schedules import Collective, collective
 from schedules.files.header import VERSION as IR_VERSION
 from simulator import LinkModel
 from synthesizers import Problem, find, parse_options
 from topologies import OptionError, Topology, parse_topology
-
-Groups = tuple[tuple[int, ...], ...]
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +32,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Which of the repeated measurements.
     time_limit_s : float or None
         Budget of the synthesis.
+    keep_schedule : bool
+        Whether the schedule is stored beside the record; it changes nothing about the result, and so is not in the key.
     """
 
     topology: str
@@ -43,13 +44,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     chunks: int = 1
     groups: Groups = ()
     root: int = 0
-    pairs: tuple[tuple[int, int], ...] = ()
+    pairs: Pairs = ()
     latency: str = "blocking"
     switching: str = "cut_through"
     options: dict[str, Any] = {}
     seed: int = 0
     repeat: int = 0
     time_limit_s: float | None = None
+    keep_schedule: bool = False
 
     def problem(self) -> Problem:
         """Return the problem.
@@ -94,16 +96,6 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join(parts)
 
 
-def groups_text(groups: Groups) -> str:
-    """Return groups as an experiment file writes them: ``0,1;2,3``; ``all`` for all NPUs."""
-    return ";".join(",".join(map(str, group)) for group in groups) or "all"
-
-
-def pairs_text(pairs: tuple[tuple[int, int], ...]) -> str:
-    """Return pairs as the command line takes them: ``0-1,2-3``."""
-    return ",".join(f"{source}-{target}" for source, target in pairs)
-
-
 @cache
 def _release() -> str:
     """Return the version of collbench; kept, because it is read from a file."""
@@ -117,9 +109,7 @@ def network(name: str) -> Topology:
 
 
 @lru_cache(maxsize=256)
-def _collective(
-    kind: str, num_npus: int, groups: Groups, chunks: int, root: int, pairs: tuple[tuple[int, int], ...]
-) -> Collective:
+def _collective(kind: str, num_npus: int, groups: Groups, chunks: int, root: int, pairs: Pairs) -> Collective:
     """Return a collective; kept, as networks are."""
     return collective(kind, num_npus, groups=groups or None, chunks=chunks, root=root, pairs=pairs)
 

@@ -1,4 +1,7 @@
-"""The folder of finished runs: a file for each, under the hash of all that determines it, there whole or not at all."""
+"""The folder of finished runs: a file for each, under the hash of all that determines it, there whole or not at all.
+
+Schedules that are kept lie beside them, under the same hash.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,13 @@ from topologies.atomic import atomic_path
 FAILURES = ("failed", "invalid", "timeout", "out of memory")
 
 
+#: Under this key a run's schedule, the content of its file, travels with its record.
+SCHEDULE = "schedule_file"
+
+#: A schedule of more hops is not kept: what made it makes it again.
+KEPT_HOPS = 2**22
+
+
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
     """A file: the record, and the limit that the key does not hold."""
 
@@ -28,7 +38,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Store:
-    """Finished runs under ``FOLDER/runs``.
+    """Finished runs under ``FOLDER/runs``, and their schedules under ``FOLDER/schedules``.
 
     Parameters
     ----------
@@ -59,7 +69,8 @@ class Store:
                 except BlockingIOError:
                     raise CollbenchError(f"another collbench run writes into {self.folder}; wait, or choose another "
                                          "--out") from None  # fmt: skip
-                for left in [*self.folder.glob(".*-*"), *self.folder.glob("runs/*/.*-*")]:
+                for left in [*self.folder.glob(".*-*"), *self.folder.glob("runs/*/.*-*"),
+                             *self.folder.glob("schedules/*/.*-*")]:  # fmt: skip
                     left.unlink(missing_ok=True)
                 yield
         except OSError as error:
@@ -68,18 +79,26 @@ class Store:
             ) from error
 
     def load(self, run: Run) -> Record | None:
-        """Return the record of a run; None if it is not there, damaged, or ended by another limit than today's."""
+        """Return the record of a run; None if it is missing, damaged, ended by another limit, or lacks its schedule."""
         key = run.key()
         try:
             stored = msgspec.json.decode(self._path(key).read_bytes(), type=_Stored)
         except (OSError, msgspec.DecodeError):
             return None
         other = stored.record.status == "out of memory" and stored.memory_limit_mb != self.memory_limit_mb
-        return None if other or stored.key != key else stored.record
+        hops = stored.record.transfers if run.keep_schedule and stored.record.status == "ok" else None
+        missing = hops is not None and hops <= KEPT_HOPS and not schedule_path(self.folder, key).is_file()
+        return None if other or missing or stored.key != key else stored.record
 
     def save(self, run: Run, record: dict[str, Any]) -> Record:
-        """Store and return a record, given as plain values."""
+        """Store and return a record, given as plain values; its schedule before it, so that no record lacks its own."""
         key = run.key()
+        schedule = record.pop(SCHEDULE, None)
+        if schedule is not None:
+            kept = schedule_path(self.folder, key)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(kept) as temporary:
+                temporary.write_bytes(schedule)
         stored = _Stored(key, self.memory_limit_mb, msgspec.convert(record, Record, strict=False))
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -91,3 +110,8 @@ class Store:
     def _path(self, key: str) -> Path:
         """Return the file of a key; folders by the first two digits keep each of them small."""
         return self.folder / "runs" / key[:2] / f"{key}.json"
+
+
+def schedule_path(folder: Path, key: str) -> Path:
+    """Return where the schedule of a run is kept."""
+    return folder / "schedules" / key[:2] / f"{key}.parquet"

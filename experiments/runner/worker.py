@@ -7,17 +7,20 @@ counts synthesis alone, not the compilation, verification and scoring around it.
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from experiments.evaluate import blank, evaluate, one_line
-from experiments.record import Record, peak_memory_mb
+from experiments.record import Record, made_for, peak_memory_mb
 from experiments.runner.run import Run
-from schedules import Schedule
+from experiments.runner.store import KEPT_HOPS, SCHEDULE
+from schedules import Schedule, save_schedule
 from synthesizers import Problem, Synthesizer, find
 from topologies import CollbenchError
 
@@ -42,16 +45,30 @@ def start(clock: Any) -> None:
 
 
 def attempt(run: Run) -> dict[str, Any]:
-    """Return the record of a run as plain values, whatever happened."""
+    """Return the record of a run as plain values, whatever happened; with it the schedule's file, if it is to be kept.
+
+    The file travels with the record, because the process may be on another machine than the folder of the results.
+    """
     problem = run.problem()
     _forget_peak()
+    schedule = None
     try:
-        record, _ = evaluate(problem, _Timed(find(run.synthesizer)), run.options)
+        record, schedule = evaluate(problem, _Timed(find(run.synthesizer)), run.options)
     except BaseException as error:  # even SystemExit: the worker goes on
         record = failure(run, problem, "failed", one_line(error))
     record.peak_memory_mb = _peak_mb()
     found: dict[str, Any] = msgspec.to_builtins(record)
+    if run.keep_schedule and schedule is not None and schedule.num_hops <= KEPT_HOPS:
+        found[SCHEDULE] = _file_of(schedule.with_notes(**made_for(record)))
     return found
+
+
+def _file_of(schedule: Schedule) -> bytes:
+    """Return the content of a schedule's Parquet file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "schedule.parquet")
+        save_schedule(schedule, path)
+        return path.read_bytes()
 
 
 def failure(run: Run, problem: Problem, status: str, reason: str) -> Record:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 import msgspec
 
 from experiments.record import Record
-from experiments.runner.run import Run, groups_text, pairs_text
+from experiments.runner.groups import groups_text, pairs_text
+from experiments.runner.run import Run
 from topologies import FormatError
 from topologies.atomic import atomic_path, write_text
 
@@ -26,16 +27,18 @@ MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb")
 
 #: Columns that stand before those of a record, with their types.
 _FIRST = {
-    "experiment": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str, "time_limit_s": float,
+    "experiment": str, "key": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str,
+    "time_limit_s": float,
 }  # fmt: skip
 
 
-def row_of(run: Run, record: Record, experiment: str = "") -> Row:
-    """Return a row: what the run was called, and its record; options are JSON."""
+def row_of(run: Run, record: Record, experiment: str = "", key: str = "") -> Row:
+    """Return a row: what the run was called, the key it is stored under, and its record; options are JSON."""
     content: Row = msgspec.to_builtins(record)
     content["options"] = msgspec.json.encode(content["options"], order="sorted").decode()
     first = {
         "experiment": experiment,
+        "key": key,
         "label": run.label,
         "repeat": run.repeat,
         "group": groups_text(run.groups),
