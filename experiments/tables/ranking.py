@@ -31,7 +31,7 @@ def ranking(frame: pd.DataFrame) -> Table:
     return Table(f"Ranking over {found.attrs['problems']} problems", head, lines, 2)
 
 
-def standings(frame: pd.DataFrame) -> pd.DataFrame:
+def standings(frame: pd.DataFrame, problems: int | None = None) -> pd.DataFrame:
     """Return how each synthesizer does, best first.
 
     They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
@@ -42,12 +42,14 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     ----------
     frame : DataFrame
         Rows of results.
+    problems : int, optional
+        How many problems count, where some of them are solved under other conditions only.
 
     Returns
     -------
     standings : DataFrame
         Index: labels. Columns ``score`` and ``mean`` (shares), ``wins``, ``solved``, ``failures``, ``unsupported``
-        (counts). ``attrs["problems"]``: problems that any of them solved.
+        (counts). ``attrs["problems"]``: how many problems count.
     """
     import pandas as pd
 
@@ -62,7 +64,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
     )
     best = times.groupby("number")["value"].transform("min")
     times["won"] = solved & (times["value"] <= best * (1 + TIE))
-    problems = int(times.loc[solved, "number"].nunique())
+    problems = int(times.loc[solved, "number"].nunique()) if problems is None else problems
     groups = times.groupby("label", sort=False)
     found = pd.DataFrame(
         {
