@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,11 +138,16 @@ def _repaid(row: Any, usual: Any) -> float:
     """Return after how many executions a row has paid for itself against another; see `at_deadlines`."""
     if row.status != "ok" or usual is None:
         return math.nan
-    gain_s = (usual.time_us - row.time_us) / 1e6
-    cost_s = row.synthesis_s - usual.synthesis_s
-    if gain_s <= 0:
+    gain_us = _exact(usual.time_us) - _exact(row.time_us)
+    cost_us = (_exact(row.synthesis_s) - _exact(usual.synthesis_s)) * 10**6
+    if gain_us <= 0:
         return math.nan if row.label == usual.label else math.inf
-    return float(max(math.ceil(cost_s / gain_s), 0))
+    return float(max(math.ceil(cost_us / gain_us), 0))
+
+
+def _exact(number: float) -> Fraction:
+    """Return a number as it is written: times are whole picoseconds, and what divides evenly must not be rounded up."""
+    return Fraction(repr(float(number)))
 
 
 def _summary(found: pd.DataFrame) -> Table:
