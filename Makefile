@@ -1,7 +1,7 @@
 # make reproduce   set up, run the main experiment (quick form), print its table and name its plots
 # make test        set up, then check style and types and run the tests
 # make benchmark   speed of synthesis, simulation, verification and bounds, warm
-# make results     the full experiment, as committed under results/
+# make results     all that is committed under results/, anew: every row, table and plot
 
 PYTHON ?= python3
 VENV := .venv
@@ -23,7 +23,7 @@ reproduce: $(STAMP)
 	$(BIN)/python experiments/reproduce_tacos.py --quick
 
 results: $(STAMP)
-	$(BIN)/python experiments/reproduce_tacos.py
+	for script in experiments/reproduce_*.py; do $(BIN)/python $$script || exit 1; done
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

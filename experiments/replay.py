@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from experiments.evaluate import blank
 from experiments.interruption import raise_if_interrupted
 from experiments.runner.groups import groups_of, pairs_of
-from experiments.runner.run import Run
+from experiments.runner.run import Run, phrase
 from experiments.runner.store import schedule_path
 from schedules import Schedule, load_schedule, verify
 from simulator import LinkModel, simulate_ps
@@ -31,7 +32,7 @@ def schedule_of(row: Mapping[str, Any], folder: Path | None = None) -> Schedule:
     Parameters
     ----------
     row : mapping
-        A row of results, as `tables.load_results` returns them, whose status is ok.
+        A row of results, as `tables.load_results` returns them, whose status is ok; of `collbench compare` too.
     folder : Path, optional
         Of the results: schedules that were kept are there.
 
@@ -40,7 +41,7 @@ def schedule_of(row: Mapping[str, Any], folder: Path | None = None) -> Schedule:
     CollbenchError
         It was not kept and cannot be made again; or it is wrong, or not the one of the row.
     """
-    said = f"{row['label']}, {row['collective']} on {row['topology']}"
+    said = called(row)
     if row["status"] != "ok":
         raise CollbenchError(f"{said}: there is no schedule, its status is {row['status']}")
     path = schedule_path(folder, row["key"]) if folder is not None and row.get("key") else None
@@ -53,6 +54,13 @@ def schedule_of(row: Mapping[str, Any], folder: Path | None = None) -> Schedule:
             "experiment again with --keep-schedules"
         )
     return schedule
+
+
+def called(row: Mapping[str, Any]) -> str:
+    """Return what the run of a row is called; columns that a row does not have are as in most runs."""
+    usual = {"label": row["synthesizer"], "chunks": 1, "group": "all", "time_limit_s": None, "seed": 0, "repeat": 0}
+    names = ("label", "collective", "size", "topology", "chunks", "group", "time_limit_s", "seed", "repeat")
+    return phrase(*(row.get(name, usual.get(name)) for name in names))
 
 
 def link_model(row: Mapping[str, Any]) -> LinkModel:
@@ -69,16 +77,16 @@ def run_of(row: Mapping[str, Any]) -> Run:
         collective=row["collective"],
         size=int(row["size"]),
         synthesizer=row["synthesizer"],
-        label=row["label"],
+        label=row.get("label") or row["synthesizer"],
         chunks=int(row["chunks"]),
-        groups=() if row["collective"] == "send_recv" else groups_of(row["group"]),
-        root=int(row["root"]),
-        pairs=pairs_of(row["pairs"]),
+        groups=() if row["collective"] == "send_recv" else groups_of(row.get("group", "all")),
+        root=int(row.get("root", 0)),
+        pairs=pairs_of(row.get("pairs", "")),
         latency=row["latency"],
         switching=row["switching"],
         options=options,
         seed=int(row["seed"]),
-        repeat=int(row["repeat"]),
+        repeat=int(row.get("repeat", 0)),
         time_limit_s=float(limit) if limit and limit == limit else None,
     )
 
@@ -90,6 +98,8 @@ def _again(row: Mapping[str, Any], said: str) -> Schedule:
         problem = run.problem()
     except TopologyError as error:
         raise CollbenchError(f"{said}: its schedule was not kept and its network is no short name; {hint}") from error
+    if (asked := blank(problem, run.synthesizer)).ranks != row["ranks"] or asked.groups != row["groups"]:
+        raise CollbenchError(f"{said}: its schedule was not kept and its row does not say its groups; {hint}")
     synthesizer = find(run.synthesizer)
     if synthesizer.version != row["version"]:
         raise CollbenchError(

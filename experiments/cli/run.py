@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,13 +105,14 @@ def _overridden(experiment: Experiment, instead: dict[str, Any]) -> Experiment:
 
 def _chosen(runs: Sequence[Run], only: Sequence[str]) -> list[bool]:
     """Return which runs the patterns ask for."""
+    from experiments.runner.run import is_like
 
-    def is_like(run: Run, pattern: str) -> bool:
-        return fnmatchcase(run.label, pattern) or fnmatchcase(run.describe(), pattern)
-
-    chosen = [not only or any(is_like(run, pattern) for pattern in only) for run in runs]
+    called = [run.describe() for run in runs] if only else []
+    chosen = [not only] * len(runs)
     for pattern in only:
-        if not any(is_like(run, pattern) for run in runs):
+        like = [is_like(pattern, run.label, name) for run, name in zip(runs, called, strict=True)]
+        chosen = [each or also for each, also in zip(chosen, like, strict=True)]
+        if not any(like):
             labels = ", ".join(dict.fromkeys(run.label for run in runs))
             raise click.BadParameter(f"{pattern!r} is like no run; labels are {labels}", param_hint="'--only'")
     return chosen
@@ -131,37 +131,20 @@ def _print_grid(work: Plan, chosen: Sequence[bool]) -> None:
 
 
 def _conclude(experiment: Experiment, folder: Path, work: Plan) -> int:
-    """Print tables and ranking, keep them beside the results, and return the exit status."""
-    from experiments.runner.store import FAILURES
+    """Print tables, plots and complaints, and return the exit status."""
+    from experiments.conclusion import complaints, conclude
     from experiments.tables.formats import written
-    from experiments.tables.layout import lay_out
-    from experiments.tables.ranking import ranking
-    from experiments.tables.rows import load_results
-    from topologies import OptionError
-    from topologies.atomic import write_text
 
     records = [record for record in work.records if record is not None]
     if not records:
         raise Failure("no run is finished, so there is nothing to show")
-    frame = load_results(str(folder))
-    tables = []
-    for layout in experiment.tables:
-        rows = [layout.rows] if isinstance(layout.rows, str) else layout.rows
-        try:
-            tables.append(lay_out(frame, rows, layout.columns, layout.value, layout.normalise, layout.title))
-        except OptionError as error:
-            remark(f"a table could not be drawn: {error}")
-    tables.append(ranking(frame))
-    write_text(folder / "tables.md", "\n".join(written(table, "markdown") for table in tables))
-    for table in tables:
+    found = conclude(experiment, folder)
+    for table in found.tables:
         click.echo(written(table, "terminal"))
+    for path in found.plots:
+        click.echo(f"plot: {path}")
     click.echo(f"results: {folder / 'results.parquet'}, results.csv and tables.md beside it")
-    failed = [record for record in records if record.status in FAILURES]
-    if failed:
-        remark(
-            f"{len(failed)} of {len(records)} runs failed, each with its reason in the results; --retry does them again"
-        )
-    defects = [record for record in records if record.reason.startswith("DEFECT")]
-    for record in defects:
-        remark(f"{record.synthesizer} on {record.topology}, {record.collective}: {record.reason}")
-    return 1 if defects or not any(record.status == "ok" for record in records) else 0
+    status, said = complaints(records)
+    for text in (*found.remarks, *said):
+        remark(text)
+    return status

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,16 @@ from experiments.fairness import tuned_alike
 from experiments.files.marked_yaml import Document, Place
 from experiments.files.schema import AXES, Entrant, Experiment, Problems
 from experiments.runner.groups import groups_of, pairs_of
-from experiments.runner.run import Run, network
+from experiments.runner.run import Run, is_like, network
 from schedules.kinds import KINDS, ROOTED
 from synthesizers import discover, find, parse_options
-from topologies import CollbenchError, parse_bytes
+from topologies import CollbenchError, format_bytes, parse_bytes
 
 #: A value and where it stands.
 _Placed = tuple[Any, Place]
+
+#: A synthesizer that takes part, and the options that the file gives it.
+_Taking = tuple[Entrant, dict[str, Any]]
 
 
 def expand(experiment: Experiment, document: Document) -> list[Run]:
@@ -34,20 +38,24 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     settings = list(product(*map(_many, axes)))
     for index, block in enumerate(experiment.blocks):
         place: Place = ("problems", index) if isinstance(experiment.problems, list) else ("problems",)
-        tuned = {chunks: [_tuned(*entrant, chunks) for entrant in entrants] for chunks in _many(block.chunks)}
+        taking_part = _taking_part(block, place, entrants, document)
+        tuned = {chunks: [_tuned(*entrant, chunks) for entrant in taking_part] for chunks in _many(block.chunks)}
+        repeats = experiment.repeats if block.repeats is None else block.repeats
         for point in _points(block, place, document):
             asked = _problem(block, place, point, document)
-            chosen = zip(entrants, tuned[point["chunks"][0]], strict=True)
+            chosen = zip(taking_part, tuned[point["chunks"][0]], strict=True)
             for (latency, switching, limit, seed), ((entrant, options), all_options), repeat in product(
-                settings, chosen, range(experiment.repeats)
+                settings, chosen, range(repeats)
             ):
                 run = Run(
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
                     options=all_options, time_limit_s=limit, keep_schedule=experiment.keep_schedules,
+                    alone=block.alone,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])
+    _require_plots(experiment, document, list(runs.values()))
     return list(runs.values())
 
 
@@ -65,6 +73,36 @@ def _require_layouts(experiment: Experiment, document: Document, labels: list[st
                 require(name, known, key)
             except CollbenchError as error:
                 raise document.error(("tables", index, key), str(error)) from error
+
+
+def _require_plots(experiment: Experiment, document: Document, runs: Sequence[Run]) -> None:
+    """Refuse a plot of no run, or of a size without a unit."""
+    for index, plot in enumerate(experiment.plots):
+        if isinstance(plot, str):
+            continue
+        try:
+            size = None if plot.size is None else parse_bytes(str(plot.size))
+        except CollbenchError as error:
+            raise document.error(("plots", index, "size"), f"size: {error}") from error
+        if size is not None and all(run.size != size for run in runs):
+            raise document.error(("plots", index, "size"), f"size: no run is of {format_bytes(size)}")
+        for pattern in _many(plot.only):
+            if not any(is_like(pattern, run.label, run.describe()) for run in runs):
+                raise document.error(("plots", index, "only"), f"only: {pattern!r} is like no run")
+
+
+def _taking_part(block: Problems, place: Place, entrants: Sequence[_Taking], document: Document) -> list[_Taking]:
+    """Return the synthesizers that a block of problems is for."""
+    labels = [_label(*entrant) for entrant in entrants]
+    for pattern in _many(block.only):
+        if not any(fnmatchcase(label, pattern) for label in labels):
+            raise document.error(
+                (*place, "only"), f"only: {pattern!r} is like no synthesizer; labels are {', '.join(labels)}"
+            )
+    return [
+        entrant for entrant, label in zip(entrants, labels, strict=True)
+        if not block.only or any(fnmatchcase(label, pattern) for pattern in _many(block.only))
+    ]  # fmt: skip
 
 
 def _points(block: Problems, place: Place, document: Document) -> Iterator[dict[str, _Placed]]:
@@ -128,7 +166,7 @@ def _problem(block: Problems, place: Place, point: dict[str, _Placed], document:
     return asked
 
 
-def _entrants(experiment: Experiment, document: Document) -> Iterator[tuple[Entrant, dict[str, Any]]]:
+def _entrants(experiment: Experiment, document: Document) -> Iterator[_Taking]:
     """Yield each synthesizer with each combination of its options."""
     labels: dict[str, Place] = {}
     for index, item in enumerate(experiment.synthesizers):

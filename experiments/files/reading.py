@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from experiments.files.marked_yaml import Document, Place, read_yaml
-from experiments.files.schema import Entrant, Experiment, Limits, Problems, TableLayout
+from experiments.files.schema import Entrant, Experiment, Limits, Plot, Problems, TableLayout
 
 #: The types of what stands under a key of the file, or in its list.
 _PARTS: dict[str, type[msgspec.Struct]] = {
@@ -17,6 +17,7 @@ _PARTS: dict[str, type[msgspec.Struct]] = {
     "synthesizers": Entrant,
     "limits": Limits,
     "tables": TableLayout,
+    "plots": Plot,
 }
 
 #: Words for types, as a user knows them.

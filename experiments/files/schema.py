@@ -18,11 +18,9 @@ _Size = str | int | float
 #: Keys of `Problems` that are axes of the grid, outermost first.
 AXES = ("topology", "collective", "size", "chunks", "group", "root", "pairs")
 
-_Plot = Literal[
-    "bandwidth", "normalised", "efficiency", "scaling", "pareto", "utilisation", "load", "timeline", "gantt"
-]
+_Plot = Literal["busbw", "bars", "efficiency", "scaling", "pareto", "heat_map", "link_load", "over_time", "gantt"]
 
-#: Plots that a file may name.
+#: Plots that a file may name: the kinds of ``collbench plot``.
 PLOTS: tuple[str, ...] = get_args(_Plot)
 
 
@@ -42,6 +40,12 @@ class Problems(_Strict, frozen=True, kw_only=True):
         is several problems.
     pairs : str or list of str
         Of send_recv: ``0-1,2-3``.
+    only : str or list of str
+        Patterns of labels: only these synthesizers take part; by default all.
+    repeats : int, optional
+        Instead of the experiment's.
+    alone : bool
+        Whether these runs are done after the others, one at a time, so that nothing disturbs what is measured.
     zip : list of str
         Keys whose lists go together, first with first, second with second.
     """
@@ -53,6 +57,9 @@ class Problems(_Strict, frozen=True, kw_only=True):
     group: str | int | list[str | int] = "all"
     root: _Rank | list[_Rank] | None = None
     pairs: str | list[str] | None = None
+    only: str | list[str] = []
+    repeats: _Count | None = None
+    alone: bool = False
     zip: list[str] = []
 
 
@@ -98,6 +105,24 @@ class TableLayout(_Strict, frozen=True, kw_only=True):
     title: str = ""
 
 
+class Plot(_Strict, frozen=True, kw_only=True):
+    """A plot to draw of some of the results: see ``collbench plot --help``.
+
+    Attributes
+    ----------
+    kind : str
+        One of `PLOTS`.
+    only : str or list of str
+        Patterns of labels and problems, as of ``--only``.
+    size : str, optional
+        Only rows of this size.
+    """
+
+    kind: _Plot
+    only: str | list[str] = []
+    size: _Size | None = None
+
+
 class Experiment(_Strict, frozen=True, kw_only=True):
     """A whole file.
 
@@ -115,8 +140,8 @@ class Experiment(_Strict, frozen=True, kw_only=True):
         Whether schedules are stored beside the results, to be simulated again, drawn and shown.
     limits : Limits
     tables : list of TableLayout
-    plots : list of str
-        Names of `PLOTS`.
+    plots : list of str or Plot
+        Drawn into the folder ``plots`` beside the results.
     """
 
     problems: Problems | list[Problems]
@@ -129,7 +154,7 @@ class Experiment(_Strict, frozen=True, kw_only=True):
     keep_schedules: bool = False
     limits: Limits = Limits()
     tables: list[TableLayout] = msgspec.field(default_factory=lambda: [TableLayout()])
-    plots: list[_Plot] = []
+    plots: list[_Plot | Plot] = []
 
     @property
     def blocks(self) -> list[Problems]:

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.plots.style import LABELS, label_of, pages, spread
+from experiments.replay import called
+from experiments.runner.run import is_like
+from experiments.tables.rows import read_csv
 from topologies import format_bytes
 from topologies.exceptions import FormatError
 
@@ -37,16 +40,21 @@ KEY = ["collective", "place", "size", "series"]
 _SIZES = 3
 
 
-def read(paths: Sequence[Path], columns: Iterable[str] = (), size: int | None = None) -> pd.DataFrame:
+def read(
+    paths: Sequence[Path], columns: Iterable[str] = (), size: int | None = None, only: Sequence[str] = ()
+) -> pd.DataFrame:
     """Return the rows of results files, those that failed among them.
 
     Parameters
     ----------
     paths : sequence of Path
+        Files, or folders of `collbench run`.
     columns : iterable of str
         Columns that are needed beside `REQUIRED`.
     size : int, optional
         Bytes; only rows of this size.
+    only : sequence of str
+        Patterns, as of ``collbench run --only``; only rows that one of them means.
 
     Raises
     ------
@@ -63,6 +71,8 @@ def read(paths: Sequence[Path], columns: Iterable[str] = (), size: int | None = 
         if rows.empty:
             found = ", ".join(format_bytes(int(each)) for each in sizes[:6]) + (", …" if len(sizes) > 6 else "")
             raise FormatError(f"{named}: no rows of {format_bytes(size)}; found sizes {found}")
+    if only:
+        rows = rows[chosen(rows, only)].reset_index(drop=True)
     failed = rows[rows["status"] != "ok"]
     if len(failed) == len(rows):
         first = failed.iloc[0]
@@ -73,14 +83,36 @@ def read(paths: Sequence[Path], columns: Iterable[str] = (), size: int | None = 
     return rows
 
 
+def chosen(rows: pd.DataFrame, only: Sequence[str]) -> list[bool]:
+    """Return which rows the patterns of ``--only`` mean.
+
+    Raises
+    ------
+    FormatError
+        A pattern that means none.
+    """
+    labels = rows["label" if "label" in rows else "synthesizer"].tolist()
+    names = [called(row) for row in rows.to_dict("records")]
+    found = [False] * len(rows)
+    for pattern in only:
+        like = [is_like(pattern, str(label), name) for label, name in zip(labels, names, strict=True)]
+        if not any(like):
+            raise FormatError(
+                f"--only {pattern!r} is like no row; labels are {', '.join(map(str, dict.fromkeys(labels)))}"
+            )
+        found = [each or also for each, also in zip(found, like, strict=True)]
+    return found
+
+
 def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     """Return the rows of one file, its numbers as numbers."""
     import pandas as pd
 
+    path = path / "results.parquet" if path.is_dir() else path
     try:
         with open(path, "rb") as opened:
             parquet = opened.read(4) == b"PAR1"
-        rows = pd.read_parquet(path) if parquet else pd.read_csv(path, low_memory=False)
+        rows = pd.read_parquet(path) if parquet else read_csv(path)
     except OSError as error:
         raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
     except pd.errors.EmptyDataError:

@@ -25,10 +25,13 @@ class Simulated:
     name : str
         What files are named after.
     times : Timeline
+    label : str
+        Who made it, as results call that; by default as its file says.
     """
 
     name: str
     times: Timeline
+    label: str = ""
 
     @property
     def problem(self) -> str:
@@ -39,6 +42,8 @@ class Simulated:
     @property
     def synthesizer(self) -> str:
         """Who made it, as far as its file says."""
+        if self.label:
+            return self.label
         return str(self.times.schedule.notes.get("synthesizer", ""))
 
 

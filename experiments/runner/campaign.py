@@ -70,10 +70,13 @@ def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
     try:
         with progress(len(work.todo)) as step:
             todo = [work.runs[index] for index in work.todo]
-            with closing(records_of(todo, jobs, store.memory_limit_mb)) as records:
-                for run, found in records:
-                    record = work.records[place[id(run)]] = store.save(run, found)
-                    step(run, record)
+            for runs, at_a_time in (
+                ([run for run in todo if not run.alone], jobs), ([run for run in todo if run.alone], 1)
+            ):  # fmt: skip
+                with closing(records_of(runs, at_a_time, store.memory_limit_mb)) as records:
+                    for run, found in records:
+                        record = work.records[place[id(run)]] = store.save(run, found)
+                        step(run, record)
     finally:
         finished = [(run, record) for run, record in zip(work.runs, work.records, strict=True) if record]
         rows = [row_of(run, record, name, run.key()) for run, record in finished]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -14,7 +15,7 @@ from schedules import Collective, collective
 from schedules.files.header import VERSION as IR_VERSION
 from simulator import LinkModel
 from synthesizers import Problem, find, parse_options
-from topologies import OptionError, Topology, parse_topology
+from topologies import OptionError, Topology, format_bytes, parse_topology
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,6 +35,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Budget of the synthesis.
     keep_schedule : bool
         Whether the schedule is stored beside the record; it changes nothing about the result, and so is not in the key.
+    alone : bool
+        Whether it is done while nothing else is; not in the key either.
     """
 
     topology: str
@@ -52,6 +55,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     repeat: int = 0
     time_limit_s: float | None = None
     keep_schedule: bool = False
+    alone: bool = False
 
     def problem(self) -> Problem:
         """Return the problem.
@@ -85,15 +89,37 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     def describe(self) -> str:
         """Return a phrase for a user."""
-        from topologies import format_bytes
+        return phrase(
+            self.label, self.collective, self.size, network(self.topology).name, self.chunks, groups_text(self.groups),
+            self.time_limit_s, self.seed, self.repeat,
+        )  # fmt: skip
 
-        parts = [self.label, self.collective, format_bytes(self.size), f"on {network(self.topology).name}"]
-        parts += [f"{self.chunks} chunks"] if self.chunks != 1 else []
-        parts += [f"group {groups_text(self.groups)}"] if self.groups else []
-        parts += [f"within {self.time_limit_s:g} s"] if self.time_limit_s is not None else []
-        parts += [f"seed {self.seed}"] if self.seed else []
-        parts += [f"repeat {self.repeat}"] if self.repeat else []
-        return " ".join(parts)
+
+def phrase(
+    label: str,
+    collective: str,
+    size: int,
+    topology: str,
+    chunks: int,
+    group: str,
+    time_limit_s: float | None,
+    seed: int,
+    repeat: int,
+) -> str:
+    """Return what a run is called for a user; ``--only`` is compared with it."""
+    parts = [label, collective, format_bytes(size), f"on {topology}"]
+    parts += [f"{chunks} chunks"] if chunks != 1 else []
+    parts += [f"group {group}"] if group != "all" else []
+    limited = time_limit_s is not None and time_limit_s == time_limit_s  # in results none is NaN
+    parts += [f"within {time_limit_s:g} s"] if limited else []
+    parts += [f"seed {seed}"] if seed else []
+    parts += [f"repeat {repeat}"] if repeat else []
+    return " ".join(parts)
+
+
+def is_like(pattern: str, label: str, called: str) -> bool:
+    """Return whether ``--only PATTERN`` means the run of a label and phrase."""
+    return fnmatchcase(label, pattern) or fnmatchcase(called, pattern)
 
 
 @cache

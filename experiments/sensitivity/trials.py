@@ -13,7 +13,7 @@ from experiments.evaluate import efficiency, one_line
 from experiments.interruption import raise_if_interrupted
 from experiments.isolation import EndedError
 from experiments.parallel import outcomes
-from experiments.replay import link_model, schedule_of
+from experiments.replay import called, link_model, schedule_of
 from experiments.sensitivity.scenarios import Scenario
 from experiments.tables.rows import Row, columns, write_results
 from schedules import Collective, Schedule, collective
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 EXTRA: Mapping[str, type] = {"scenario": str, "size_as_run": int}
 
 #: Columns that say what a run was, beside those that all results have.
-_NEEDED = ("synthesizer", "version", "options", "seed", "repeat", "chunks", "group", "root", "pairs", "latency",
-           "switching", "time_us")  # fmt: skip
+_NEEDED = (
+    "synthesizer", "version", "options", "seed", "ranks", "chunks", "groups", "latency", "switching", "time_us",
+)  # fmt: skip
 
 #: Columns of what is not done again, or was planned for the network as it is.
 _EMPTY = (
@@ -115,11 +116,11 @@ def tried(
             at = waiting[position]
             answers[at] = Answer(lost=str(found)) if isinstance(found, EndedError) else found
             if tell is not None:
-                tell(_said(chosen[at]), answers[at].lost or None)
+                tell(called(chosen[at]), answers[at].lost or None)
     routed = any(answer.routed for answer in answers.values())
     kept = [at for at, scenario in enumerate(scenarios) if routed or not scenario.other_switching]
     rows = [[_row(row, scenarios[at], answers.get(index), at) for index, row in enumerate(chosen)] for at in kept]
-    lost = [f"{_said(chosen[at])}: {answers[at].lost}" for at in waiting if answers[at].lost]
+    lost = [f"{called(chosen[at])}: {answers[at].lost}" for at in waiting if answers[at].lost]
     return Trials([scenarios[at] for at in kept], rows, lost, len(waiting) - len(lost))
 
 
@@ -138,7 +139,7 @@ def attempt(scenarios: Sequence[Scenario], folder: Path | None, row: Row) -> Ans
         schedule = schedule_of(row, folder)
     except Exception as error:  # a synthesizer may be anybody's
         raise_if_interrupted(error)
-        return Answer(lost=one_line(error))
+        return Answer(lost=one_line(error).removeprefix(f"{called(row)}: "))
     found = tuple(_fields(schedule, row, scenario) for scenario in scenarios)
     raise_if_interrupted()
     return Answer(found, schedule.flow is not None)
@@ -180,18 +181,8 @@ def _row(row: Row, scenario: Scenario, answer: Answer | None, at: int) -> Row:
 
 def _typed(row: Mapping[str, Any]) -> Row:
     """Return the columns of a results file that a row has, as values of their types."""
-    found = {}
-    for name, kind in columns().items():
-        value = row.get(name)
-        found[name] = None if value is None or value != value else kind(value)
-    return found
-
-
-def _said(row: Row) -> str:
-    """Return whose schedule it is."""
-    from topologies import format_bytes
-
-    return f"{row['label']} {row['collective']} {format_bytes(int(row['size']))} on {row['topology']}"
+    known = {name: (row[name], kind) for name, kind in columns().items() if name in row}
+    return {name: None if value is None or value != value else kind(value) for name, (value, kind) in known.items()}
 
 
 def _plain(work: Collective) -> Collective:

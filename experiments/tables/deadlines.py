@@ -67,7 +67,7 @@ def at_deadlines(
     Raises
     ------
     FormatError
-        Results without synthesis times.
+        Results without synthesis times, or in which nothing worked.
     OptionError
         An unknown reference; with the nearest.
     """
@@ -76,6 +76,8 @@ def at_deadlines(
     for name in (by, "seed", "synthesis_s", "time_us", "efficiency"):
         if name not in frame:
             raise FormatError(f"these are no results of collbench run: they have no column {name!r}")
+    if not (frame["status"] == "ok").any():
+        raise FormatError(f"none of {len(frame)} runs worked, so there is nothing to compare")
     runs = _runs(frame)
     runs["run"], runs["label"] = runs["label"], runs[by]
     solved = runs[np.isfinite(runs["synthesis_s"])].groupby("label")["place"].nunique()
@@ -152,10 +154,11 @@ def _exact(number: float) -> Fraction:
 
 def _summary(found: pd.DataFrame) -> Table:
     """Return efficiency, wins and problems solved at each deadline, best first at the last one."""
-    solved = found[found["status"] == "ok"]
-    problems = len(solved[[name for name in _SAME if name in solved]].drop_duplicates())
+    problem = numbered(found, _SAME)
+    counted = found[np.isin(problem, problem[found["status"] == "ok"])]
     deadlines = found["deadline_s"].unique().tolist()
-    each = [standings(found[found["deadline_s"] == deadline], problems) for deadline in deadlines]
+    each = [standings(counted[counted["deadline_s"] == deadline], count_all=True) for deadline in deadlines]
+    problems = each[-1].attrs["problems"]
     head, lines = ["synthesizer"], [[Cell(str(label))] for label in each[-1].index]
     for deadline, table in zip(deadlines, each, strict=True):
         head += [f"{name} {deadline:g} s" for name in ("efficiency", "wins", "solved")]

@@ -28,28 +28,31 @@ def ranking(frame: pd.DataFrame) -> Table:
         counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
         lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
     head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
-    return Table(f"Ranking over {found.attrs['problems']} problems", head, lines, 2)
+    problems, left_out = found.attrs["problems"], found.attrs["left_out"]
+    title = f"Ranking over {problems} problems" + (f" ({left_out} more were not given to all)" if left_out else "")
+    return Table(title, head, lines, 2)
 
 
-def standings(frame: pd.DataFrame, problems: int | None = None) -> pd.DataFrame:
+def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
     """Return how each synthesizer does, best first.
 
     They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
     solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
-    0.1 % of it. A problem under another time limit is another problem.
+    0.1 % of it. A problem under another time limit is another problem. Problems that were not given to all synthesizers
+    are left out, unless there are no others.
 
     Parameters
     ----------
     frame : DataFrame
         Rows of results.
-    problems : int, optional
-        How many problems count, where some of them are solved under other conditions only.
+    count_all : bool
+        Whether problems that none of them solved count too.
 
     Returns
     -------
     standings : DataFrame
         Index: labels. Columns ``score`` and ``mean`` (shares), ``wins``, ``solved``, ``failures``, ``unsupported``
-        (counts). ``attrs["problems"]``: how many problems count.
+        (counts). ``attrs``: ``problems`` that count, and how many were ``left_out``.
     """
     import pandas as pd
 
@@ -62,9 +65,15 @@ def standings(frame: pd.DataFrame, problems: int | None = None) -> pd.DataFrame:
         failed=~times["status"].isin(["ok", "unsupported"]),
         unsupported=times["status"] == "unsupported",
     )
+    # Each label is once in each problem by now.
+    to_all = times.groupby("number")["label"].transform("size") == times["label"].nunique()
+    left_out = 0
+    if to_all.any():
+        left_out = int(times.loc[~to_all, "number"].nunique())
+        times = times[to_all]
     best = times.groupby("number")["value"].transform("min")
-    times["won"] = solved & (times["value"] <= best * (1 + TIE))
-    problems = int(times.loc[solved, "number"].nunique()) if problems is None else problems
+    times = times.assign(won=times["solved"] & (times["value"] <= best * (1 + TIE)))
+    problems = int(times.loc[times["solved"] | count_all, "number"].nunique())
     groups = times.groupby("label", sort=False)
     found = pd.DataFrame(
         {
@@ -77,5 +86,5 @@ def standings(frame: pd.DataFrame, problems: int | None = None) -> pd.DataFrame:
         }
     )
     found = found.sort_values(["score", "wins"], ascending=False, kind="stable")
-    found.attrs["problems"] = problems
+    found.attrs.update(problems=problems, left_out=left_out)
     return found

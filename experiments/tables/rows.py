@@ -103,18 +103,26 @@ def load_results(path: str) -> pd.DataFrame:
     file = Path(path) / "results.parquet" if Path(path).is_dir() else Path(path)
     if not file.is_file():
         raise FormatError(f"{file} is not there; expected results of collbench run: a folder, or its results.parquet")
-    texts = [name for name, kind in columns().items() if kind is str]
     try:
-        if file.suffix == ".csv":
-            frame = pd.read_csv(file, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values=[""])
-        else:
-            frame = pd.read_parquet(file)
+        frame = read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
     except Exception as error:  # each reader has errors of its own
         raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
     missing = [name for name in ("label", "topology", "collective", "size", "status") if name not in frame]
     if missing:
         raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
-    return frame.assign(**{name: frame[name].fillna("") for name in texts if name in frame})
+    return frame.assign(**{name: frame[name].fillna("") for name in _texts() if name in frame})
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Return the rows of comma-separated values: texts stay as they are, only what is empty is missing."""
+    import pandas as pd
+
+    return pd.read_csv(path, dtype=dict.fromkeys(_texts(), str), keep_default_na=False, na_values=[""])
+
+
+def _texts() -> list[str]:
+    """Return the columns of texts."""
+    return [name for name, kind in columns().items() if kind is str]
 
 
 def _plain(hint: Any) -> type:

@@ -10,43 +10,40 @@ from typing import TYPE_CHECKING
 
 from experiments.plots.bars import Bars, grouped_bars
 from experiments.plots.style import looks, note, title_of
-from experiments.tacos_study.grid import Network
-from experiments.tacos_study.running import Row
+from experiments.tacos_study.networks import network_label, network_shape
+from experiments.tacos_study.tables import Row
 from topologies import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def bandwidth_figure(
-    rows: Sequence[Row], networks: Sequence[Network], algorithms: Sequence[str], kind: str, sizes: Sequence[int]
-) -> Figure:
-    """Return the bars of one collective, a panel for each size.
+def bandwidth_figure(rows: Sequence[Row], kind: str, sizes: Sequence[int]) -> Figure:
+    """Return the bars of one collective, a panel for each size, a group for each network.
 
     Parameters
     ----------
     rows : sequence of dict
-        As `running.attempt` makes them; those of other collectives and sizes are ignored.
-    networks : sequence of Network
-        Groups of bars, left to right.
-    algorithms : sequence of str
-        Bars of a group.
+        As `tables.compared` makes them; those of other collectives and sizes are ignored.
     kind : str
     sizes : sequence of int
         Panels, top to bottom.
     """
     from matplotlib.figure import Figure
 
+    networks = list(dict.fromkeys(row["topology"] for row in rows))
+    algorithms = list(dict.fromkeys(row["synthesizer"] for row in rows))
     figure = Figure(figsize=(10.5, 1.2 + 2.9 * len(sizes)), layout="constrained")
     panels = figure.subplots(len(sizes), 1, sharex=True, squeeze=False)[:, 0]
     for axes, size in zip(panels, sizes, strict=True):
-        chosen = {(row["network"], row["synthesizer"]): row for row in rows
+        chosen = {(row["topology"], row["synthesizer"]): row for row in rows
                   if row["collective"] == kind and row["size"] == size}  # fmt: skip
         grouped_bars(axes, len(networks), looks(algorithms), _bars(chosen, networks, algorithms),
                      one="Ideal (of the paper)", written="tacos")  # fmt: skip
         axes.set_title(f"{title_of(kind)}, {format_bytes(size)}")
         axes.set_ylabel("bandwidth ÷ ideal")
-    panels[-1].set_xticks(range(len(networks)), [f"{network.label}\n{network.shape}".rstrip() for network in networks])
+    names = [f"{network_label(network)}\n{network_shape(network)}".rstrip() for network in networks]
+    panels[-1].set_xticks(range(len(networks)), names)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
     note(
@@ -57,12 +54,12 @@ def bandwidth_figure(
     return figure
 
 
-def _bars(rows: dict[tuple[str, str], Row], networks: Sequence[Network], algorithms: Sequence[str]) -> Bars:
+def _bars(rows: dict[tuple[str, str], Row], networks: Sequence[str], algorithms: Sequence[str]) -> Bars:
     """Return the bars of one size: shares of the ideal, and the bounds on the same scale."""
     bars = Bars()
     for place, network in enumerate(networks):
         for algorithm in algorithms:
-            row = rows.get((network.label, algorithm))
+            row = rows.get((network, algorithm))
             if row is None:
                 continue
             bars.heights[place, algorithm] = row["share_of_ideal"] or 0.0

@@ -1,28 +1,23 @@
 """Synthesis time of TACOS as networks grow: measured here, warm, best of several, beside two published times.
 
-The first run goes through `evaluate` and so is verified; the others only repeat the synthesis. The whole synthesis
-counts: all trials, and for AllReduce both halves and the choice between their orders. Trials run on all cores.
+Every run is verified. The whole synthesis counts: all trials, and for AllReduce both halves and the choice between
+their orders. Trials run on all cores, and nothing else runs beside them.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.evaluate import evaluate
 from experiments.plots.scaling import power_law
-from experiments.plots.style import note
-from experiments.tacos_study.grid import Series
-from experiments.tacos_study.running import Row
-from experiments.tacos_study.tables import markdown
-from schedules import collective
-from synthesizers import Problem, find, parse_options
-from topologies import parse_topology
+from experiments.plots.style import note, title_of
+from experiments.tacos_study.networks import network_label
+from experiments.tacos_study.tables import Row, markdown
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 #: (NPUs, seconds, what) as the abstract of arXiv 2304.05301 gives them; another machine, another implementation.
@@ -31,38 +26,29 @@ PUBLISHED = (
     (40_000, 2.52 * 3600, "published: 40,000 NPUs\n2.52 h"),
 )
 
-_CHUNK = 2**20
-
 #: Smaller networks are not fitted: what they take is threads starting, not matching.
 _FITTED_FROM = 200
 
-_REPEATS, _REPEAT_S = 5, 4.0
 
-_OPTIONS = {"pieces": 1}
+def series_of(frame: pd.DataFrame) -> list[Row]:
+    """Return a row for each network: its series, NPUs, transfers and the least synthesis time of its repeats.
 
-
-def measured(series: Series) -> Iterator[Row]:
-    """Yield a row for each network of a series: NPUs, transfers and the least synthesis time."""
-    synthesizer = find("tacos")
-    synthesizer.warm_up()
-    options = parse_options(synthesizer, _OPTIONS)
-    for name in series.names:
-        topology = parse_topology(name)
-        problem = Problem(topology, collective(series.kind, topology.num_npus), _CHUNK * topology.num_npus)
-        record, _ = evaluate(problem, synthesizer, _OPTIONS)
-        row = {"series": series.label, "topology": topology.name, "collective": series.kind, "size": problem.size,
-               "num_npus": topology.num_npus, "status": record.status, "reason": record.reason,
-               "transfers": record.transfers, "efficiency": record.efficiency,
-               "synthesis_s": None, "repeats": 0}  # fmt: skip
-        if record.status == "ok":
-            times: list[float] = []
-            while len(times) < _REPEATS and sum(times) < _REPEAT_S:
-                begin = time.perf_counter()
-                synthesizer.synthesize(problem, options)
-                times.append(time.perf_counter() - begin)
-            row["synthesis_s"], row["repeats"] = min(times), len(times)
-        row["machine"], row["versions"] = record.machine, record.versions
-        yield row
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of results, of runs that were measured alone.
+    """
+    rows = []
+    for (topology, kind), of_it in frame.groupby(["topology", "collective"], sort=False):
+        worked = of_it[of_it["status"] == "ok"]
+        first = (of_it if worked.empty else worked).iloc[0]
+        row = {name: first[name] for name in ("num_npus", "status", "reason", "machine")}
+        row |= {"series": f"{network_label(topology)}, {title_of(kind)}", "topology": topology, "transfers": None,
+                "synthesis_s": None, "repeats": len(worked)}  # fmt: skip
+        if len(worked):
+            row |= {"transfers": int(first["transfers"]), "synthesis_s": float(worked["synthesis_s"].min())}
+        rows.append(row)
+    return rows
 
 
 def exponent(rows: Iterable[Row]) -> tuple[float, float] | None:
@@ -131,9 +117,10 @@ def scaling_figure(rows: Sequence[Row]) -> Figure:
     axes.set_title("Synthesis time of TACOS")
     axes.legend(loc="upper left")
     machine = next((row["machine"] for row in rows), "")
+    repeats = max((row["repeats"] for row in rows), default=0)
     note(
         figure,
-        f"One chunk of 1 MiB for each NPU; warm, best of up to {_REPEATS}, on {machine}.\n"
+        f"One chunk of 1 MiB for each NPU; warm, best of {repeats}, on {machine}.\n"
         f"Lines: fits from {_FITTED_FROM} NPUs on. After the scalability figure of TACOS (MICRO'24).",
     )
     return figure

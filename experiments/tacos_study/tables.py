@@ -1,37 +1,46 @@
-"""The tables of the study: every row as CSV, and what a reader compares as Markdown."""
+"""The comparison of the study: results with the paper's ideal beside them, and what a reader compares as Markdown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from experiments.plots.style import label_of, title_of
-from experiments.tacos_study.running import Row
-from topologies import format_bytes
-from topologies.atomic import atomic_path
+from experiments.tacos_study.ideal import ideal_us
+from experiments.tacos_study.networks import network_label
+from topologies import format_bytes, parse_topology
 
-
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as CSV, atomically; a column of options is JSON."""
-    import msgspec
+if TYPE_CHECKING:
     import pandas as pd
 
-    flat = [{key: msgspec.json.encode(value).decode() if isinstance(value, dict) else value
-             for key, value in row.items()} for row in rows]  # fmt: skip
-    with atomic_path(path) as temporary:
-        pd.DataFrame(flat).to_csv(temporary, index=False)
+Row = dict[str, Any]
 
 
-def comparison(rows: Sequence[Row], algorithms: Sequence[str]) -> str:
+def compared(frame: pd.DataFrame) -> list[Row]:
+    """Return rows of results with the network's name in the study, the paper's ideal and the share of it reached.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of results; figures that are missing become None.
+    """
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    for row in rows:
+        row["network"] = network_label(row["topology"])
+        row["ideal_us"] = ideal_us(parse_topology(row["topology"]), row["collective"], row["size"])
+        row["share_of_ideal"] = row["ideal_us"] / row["time_us"] if row["time_us"] else None
+    return rows
+
+
+def comparison(rows: Sequence[Row]) -> str:
     """Return the comparison as Markdown: a line for each problem, GB/s of algbw for each algorithm, the best in bold.
 
     Parameters
     ----------
     rows : sequence of dict
-        As `running.attempt` makes them, in any number: what is missing is left blank.
-    algorithms : sequence of str
-        The columns, in order.
+        As `compared` makes them, in any number: what is missing is left blank.
     """
+    algorithms = list(dict.fromkeys(row["synthesizer"] for row in rows))
     problems: dict[tuple[str, str, int], dict[str, Row]] = {}
     for row in rows:
         problems.setdefault((row["network"], row["collective"], row["size"]), {})[row["synthesizer"]] = row

@@ -34,6 +34,17 @@ class Patient(Base):
         time.sleep(options.seconds)
         return self.right(problem)
 
+class Lonely(Base):
+    name = "lonely"
+    def synthesize(self, problem, options):
+        try:
+            os.mkdir(os.environ["COUNT"])
+        except FileExistsError:
+            raise SynthesisError("somebody else is here") from None
+        time.sleep(options.seconds)
+        os.rmdir(os.environ["COUNT"])
+        return self.right(problem)
+
 class Endless(Base):
     name = "endless"
     def synthesize(self, problem, options):
@@ -108,7 +119,7 @@ class Chatty(Base):
 """
 NAMES = (
     "patient", "endless", "stubborn", "hungry", "greedy", "crashing", "leaving", "exiting", "refusing", "failing",
-    "wrong", "chatty",
+    "wrong", "chatty", "lonely",
 )  # fmt: skip
 
 

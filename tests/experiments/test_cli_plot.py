@@ -12,7 +12,7 @@ from experiments.cli import main
 from experiments.plots import RESULT_KINDS, SCHEDULE_KINDS
 
 ROOT = Path(__file__).parents[2]
-TACOS = ROOT / "results" / "tacos" / "comparison.csv"
+TACOS = ROOT / "results" / "tacos" / "results.csv"
 SMALL = ("-t", "ring:4", "-c", "all_gather", "-s", "1MiB")
 
 
@@ -67,11 +67,37 @@ class TestPlot:
         assert result.exit_code == 0
         assert "2MiB" in (tmp_path / "ring_over_time.svg").read_text(encoding="utf-8")
 
+    def test_schedules_behind_results(self, folder, tmp_path):
+        """Kinds of schedules are drawn from results alone, for the rows that --only means."""
+        result = run("plot", folder / "rows.csv", "--kind", "gantt", "--kind", "heat_map", "--out", tmp_path)
+        assert result.exit_code == 0, result.stderr
+        start = "ring-4_all_gather_1MiB"
+        names = [f"{start}_ring_gantt", f"{start}_direct_gantt", f"{start}_heat_map"]
+        assert [Path(line).stem for line in result.stdout.splitlines()[::2]] == names
+        assert "Direct: " in (tmp_path / f"{start}_heat_map.svg").read_text(encoding="utf-8")
+        result = run("plot", folder / "rows.csv", "--kind", "heat_map", "--only", "dir*", "--out", tmp_path, "--json")
+        assert [Path(file).stem for file in json.loads(result.stdout)["files"]] == [f"{start}_direct_heat_map"] * 2
+
+    def test_many_problems(self, tmp_path):
+        """Schedules of more than a dozen problems are drawn only where some are chosen."""
+        sizes = ",".join(f"{size}KiB" for size in range(1, 14))
+        made = run(
+            "compare", "-t", "ring:4", "-c", "all_gather", "-s", sizes, "-m", "ring", "--csv", tmp_path / "r.csv"
+        )
+        assert made.exit_code == 0, made.stderr
+        line = refused(1, "plot", tmp_path / "r.csv", "--kind", "gantt", "--out", tmp_path)
+        assert "schedules of 13 problems, more than 12 at a time; choose some with --only" in line
+        result = run("plot", tmp_path / "r.csv", "--kind", "gantt", "-s", "1KiB", "--out", tmp_path)
+        assert result.exit_code == 0, result.stderr
+
     def test_refusals(self, folder, tmp_path):
         """What cannot be drawn is one line and status 1, a kind that does not exist status 2; nothing is written."""
         rows, plan, out = folder / "rows.csv", folder / "ring.json", ("--out", tmp_path / "out")
         assert "drawn from a results file" in refused(1, "plot", plan, "--kind", "busbw", *out)
-        assert "drawn from a schedule file" in refused(1, "plot", rows, "--kind", "gantt", *out)
+        assert "only schedule files are given" in refused(1, "plot", plan, "--only", "ring", *out)
+        assert "--only 'rong' is like no row; labels are ring, direct" in refused(
+            1, "plot", rows, "--only", "rong", *out
+        )
         assert "no rows of 3MB" in refused(1, "plot", rows, "-s", "3MB", *out)
         assert "cannot read" in refused(1, "plot", tmp_path / "none.csv", *out)
         assert "cannot write into" in refused(1, "plot", rows, "--out", rows)

@@ -1,4 +1,4 @@
-"""The reproduction of TACOS on a grid of one tiny network: files, failures as rows, interruption, usage."""
+"""The reproduction of TACOS on a file of tiny networks: files, failures as rows, interruption, usage."""
 
 from __future__ import annotations
 
@@ -8,43 +8,36 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from experiments import reproduce_tacos
-from experiments.tacos_study import running
-from experiments.tacos_study.grid import ALGORITHMS, FULL, QUICK, Grid, Network, Run, Series
+from experiments import reproduce_tacos, reproduction
+from experiments.files import expand, read_experiment
+from experiments.tables import load_results
+from experiments.tacos_study import TIMED
 from experiments.tacos_study.ideal import ideal_us
-from experiments.tacos_study.running import attempt, rows_of, tuning
-from experiments.tacos_study.scaling import exponent
-from experiments.tacos_study.tables import comparison
-from experiments.tacos_study.utilisation import busy_links
-from synthesizers import Synthesizer, find
-from topologies import parse_topology
-from topologies.exceptions import OptionError, SynthesisError
+from experiments.tacos_study.networks import network_label, network_shape
+from experiments.tacos_study.scaling import exponent, series_of
+from experiments.tacos_study.tables import compared, comparison
+from topologies import FormatError, parse_topology
 
 ROOT = Path(__file__).parents[2]
-MESH = Network("2-D mesh", "mesh:2x2")
-TINY = Grid(
-    networks=(MESH,),
-    sizes=(10**6,),
-    heat_map=Network("2-D mesh", "mesh:3x2"),
-    heat_size=10**6,
-    series=(Series("2-D mesh, AllGather", "all_gather", ("mesh:2x2", "mesh:3x2")),),
-)
+CONFIGS = ROOT / "experiments" / "configs"
 
-
-class Broken(Synthesizer):
-    """A synthesizer that always gives up."""
-
-    name = "direct"
-    reference = "nobody"
-
-    def synthesize(self, problem, options):
-        """Give up."""
-        raise SynthesisError("no luck today")
+TINY = """
+problems:
+  - {topology: 'mesh:2x2', collective: [all_reduce, all_gather], size: 1MB, only: [ring, double_binary_tree, tacos]}
+  - {topology: ['mesh:2x2', 'mesh:3x2'], collective: all_gather, size: [4MiB, 6MiB], zip: [topology, size],
+     only: 'tacos, one chunk', repeats: 2, alone: true}
+synthesizers:
+  - ring
+  - double_binary_tree
+  - tacos
+  - {synthesizer: tacos, options: {pieces: 1}, label: 'tacos, one chunk'}
+plots:
+  - {kind: heat_map, only: '*all_reduce 1MB on mesh:2x2'}
+"""
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -54,41 +47,44 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory) -> Path:
-    """Run the tiny grid once; give its folder."""
-    folder = tmp_path_factory.mktemp("tacos")
-    assert reproduce_tacos.reproduce(TINY, folder) == 0
+def tiny(tmp_path_factory) -> Path:
+    """Return a folder of experiment files, of which the quick one is tiny."""
+    folder = tmp_path_factory.mktemp("configs")
+    (folder / "tacos_quick.yaml").write_text(TINY)
     return folder
 
 
-@pytest.fixture
-def tiny(monkeypatch):
-    """Make the quick study the tiny one."""
-    monkeypatch.setattr(reproduce_tacos, "QUICK", TINY)
+@pytest.fixture(scope="module")
+def written(tiny, tmp_path_factory) -> Path:
+    """Run the tiny file once; give the folder of its results."""
+    folder = tmp_path_factory.mktemp("tacos")
+    assert reproduction.reproduce(reproduce_tacos.STUDY, tiny / "tacos_quick.yaml", folder, 2) == 0
+    return folder
 
 
 class TestReproduce:
     """`reproduce` writes everything."""
 
     def test_files(self, written):
-        """Every table and every plot is there, and no partial or temporary file is left."""
-        plots = ("bandwidth_all_gather", "bandwidth_all_reduce", "overview", "scaling", "utilisation")
+        """Every table and every plot is there, and no temporary file is left."""
+        plots = ("bandwidth_all_gather", "bandwidth_all_reduce", "overview", "scaling")
         expected = {f"{name}.{suffix}" for name in plots for suffix in ("png", "svg")}
-        expected |= {"comparison.csv", "comparison.md", "scaling.csv", "scaling.md", "utilisation.csv"}
+        expected |= {"results.csv", "results.parquet", "experiment.yaml", "tables.md", "comparison.md", "scaling.md"}
+        expected |= {"runs", "plots", ".lock"}
         assert {path.name for path in written.iterdir()} == expected
+        names = {path.name for path in (written / "plots").iterdir()}
+        assert names == {f"mesh-2x2_all_reduce_1MB_heat_map.{suffix}" for suffix in ("png", "svg")}
 
     def test_rows(self, written):
-        """There is a row for each run, in the grid's order, and each with a time was verified."""
-        rows = _rows(written / "comparison.csv")
-        assert [(row["collective"], row["synthesizer"]) for row in rows] == [
-            (run.kind, run.algorithm) for run in TINY.runs()
-        ]
+        """There is a row for each run, and each with a time was verified."""
+        rows = _rows(written / "results.csv")
+        assert len(rows) == 2 * 3 + 2 * 2
         assert all(row["verified"] == "True" for row in rows if row["time_us"])
         assert {row["status"] for row in rows} == {"ok", "unsupported"}
 
     def test_unsupported_has_its_reason(self, written):
         """What a synthesizer does not support is a row with the reason, also in the Markdown."""
-        row = next(row for row in _rows(written / "comparison.csv") if row["status"] == "unsupported")
+        row = next(row for row in _rows(written / "results.csv") if row["status"] == "unsupported")
         assert row["synthesizer"] == "double_binary_tree"
         assert row["reason"] in (written / "comparison.md").read_text(encoding="utf-8")
 
@@ -99,62 +95,40 @@ class TestReproduce:
         assert "published: 128 NPUs, heterogeneous, AllReduce" in text
         assert "9,072 s" in text
 
-    def test_links(self, written):
-        """The utilisation table has a row for each link and algorithm, with shares from 0 to 1."""
-        rows = _rows(written / "utilisation.csv")
-        assert len(rows) == 3 * parse_topology("mesh:3x2").num_links
-        assert all(0 <= float(row["utilisation"]) <= 1 for row in rows)
-
-    def test_defect_is_said_aloud(self, capsys):
-        """A score above the bound goes to standard error and makes the status 1."""
-        row = attempt(Run(MESH, "all_gather", 10**6, "ring"))[0]
-        assert reproduce_tacos._verdict([row]) == 0
-        assert reproduce_tacos._verdict([row | {"efficiency": 1.1, "reason": "DEFECT: too fast"}]) == 1
-        assert "DEFECT: too fast" in capsys.readouterr().err
+    def test_again_from_the_results(self, written, tiny, tmp_path, capsys):
+        """--draw makes the same tables and figures of the results alone."""
+        for name in ("results.parquet", "results.csv"):
+            (tmp_path / name).write_bytes((written / name).read_bytes())
+        assert reproduction.draw(reproduce_tacos.STUDY, tiny / "tacos_quick.yaml", tmp_path) == 0
+        assert capsys.readouterr().out.startswith("## AllReduce, algbw in GB/s")
+        drawn = [path.relative_to(written) for path in written.rglob("*.svg")] + [Path("comparison.md")]
+        assert len(drawn) == 6
+        for name in drawn:
+            assert (tmp_path / name).read_bytes() == (written / name).read_bytes()
 
 
-class TestAttempt:
-    """`attempt` makes a row of everything."""
+class TestTables:
+    """Rows of results with the paper's yardstick."""
 
-    def test_failure_is_a_row(self, monkeypatch):
-        """A synthesizer that raises gives a row with its reason, and the table shows both."""
-        monkeypatch.setattr(running, "find", lambda name: Broken() if name == "direct" else find(name))
-        rows = list(rows_of([Run(MESH, "all_reduce", 10**6, name) for name in ("ring", "direct", "tacos")], jobs=1))
-        assert [row["status"] for row in rows] == ["ok", "failed", "ok"]
-        text = comparison(rows, ("ring", "direct", "tacos"))
-        assert "failed" in text
-        assert "Direct, AllReduce of 1MB on mesh:2x2: failed: no luck today" in text
+    def test_failure_is_shown(self, written):
+        """A run that failed is in the table, and its reason below."""
+        frame = load_results(str(written))
+        ring = (frame["label"] == "ring") & (frame["collective"] == "all_reduce")
+        frame.loc[ring, ["status", "reason"]] = ["failed", "no luck today"]
+        frame.loc[ring, ["time_us", "algbw_gbps"]] = None
+        text = comparison(compared(frame[frame["label"] != TIMED]))
+        assert "Ring, AllReduce of 1MB on mesh:2x2: failed: no luck today" in text
 
-    def test_broken_plugin_is_a_row(self, monkeypatch):
-        """A plugin that cannot be loaded gives a row too."""
-
-        def broken(name):
-            raise OptionError(f"synthesizer {name!r} cannot be used: SyntaxError")
-
-        monkeypatch.setattr(running, "find", broken)
-        row, schedule = attempt(Run(MESH, "all_reduce", 10**6, "tacos"))
-        assert (row["status"], schedule) == ("failed", None)
-        assert "SyntaxError" in row["reason"]
-
-    def test_heat_map_of_a_failure(self, monkeypatch):
-        """Without a schedule the utilisation is one row with the reason."""
-        monkeypatch.setattr(running, "find", lambda name: Broken())
-        (row,) = busy_links(TINY, "direct")
-        assert (row["status"], row["reason"]) == ("failed", "no luck today")
-
-    @pytest.mark.parametrize("algorithm", ALGORITHMS)
-    def test_everything_is_tuned(self, algorithm):
-        """Every synthesizer that cuts data gets `auto`, and so does the number of rings."""
-        synthesizer = find(algorithm)
-        options = synthesizer.Options.__struct_fields__
-        assert tuning(synthesizer) == {name: "auto" for name in ("pieces", "rings") if name in options}
-
-    def test_jobs_do_not_change_the_rows(self):
-        """Two processes give the rows of one."""
-        runs = [run for run in TINY.runs() if run.algorithm in ("ring", "tacos")]
-        keys = ("collective", "synthesizer", "time_us", "transfers")
-        alone, together = ({tuple(row[key] for key in keys) for row in rows_of(runs, jobs)} for jobs in (1, 2))
-        assert alone == together
+    def test_least_of_repeats(self, written):
+        """A synthesis time is the least of its repeats, and a network on which nothing worked has none."""
+        frame = load_results(str(written)).query("label == @TIMED")
+        first, second = series_of(frame)
+        measured = frame[frame["topology"] == "mesh:3x2"]["synthesis_s"]
+        assert (second["topology"], second["repeats"]) == ("mesh:3x2", 2)
+        assert second["synthesis_s"] == measured.min()
+        assert first["series"] == "2-D mesh, AllGather"
+        frame = frame.assign(status="timeout", reason="too slow")
+        assert [row["synthesis_s"] for row in series_of(frame)] == [None, None]
 
 
 class TestIdeal:
@@ -188,40 +162,57 @@ class TestExponent:
         assert exponent([{"num_npus": npus, "synthesis_s": 1.0} for npus in (256, 512)]) is None
 
 
-class TestGrids:
-    """The grids hold what the study promises."""
+class TestExperiments:
+    """The experiment files hold what the study promises."""
 
-    @pytest.mark.parametrize("grid", [FULL, QUICK])
-    def test_every_name_parses(self, grid):
-        """Every network can be built, and the heat map is on a mesh that the figure can draw."""
-        names = [network.name for network in grid.networks] + [name for series in grid.series for name in series.names]
-        assert all(parse_topology(name).num_npus > 1 for name in names)
-        assert grid.heat_map.name.startswith("mesh:")
-        assert len({network.label for network in grid.networks}) == 9
+    @pytest.mark.parametrize("name", ["tacos", "tacos_quick"])
+    def test_what_is_run(self, name):
+        """Nine networks, two collectives and five tuned algorithms are compared; times are measured alone."""
+        runs = expand(*read_experiment(str(CONFIGS / f"{name}.yaml")))
+        timed = [run for run in runs if run.label == TIMED]
+        others = [run for run in runs if run.label != TIMED]
+        assert len({network_label(run.topology) for run in others}) == 9
+        assert len({run.collective for run in others}) == 2
+        assert len({run.label for run in others}) == 5
+        assert all(run.options.get("pieces") == "auto" for run in others if run.synthesizer in ("ring", "tacos"))
+        assert all(run.alone and run.size == 2**20 * parse_topology(run.topology).num_npus for run in timed)
+        assert not any(run.alone for run in others)
+        if name == "tacos_quick":
+            assert max(parse_topology(run.topology).num_npus for run in runs) == 1024
 
-    def test_quick_is_small(self):
-        """The quick grid stays at or below 1,024 NPUs."""
-        assert max(parse_topology(name).num_npus for series in QUICK.series for name in series.names) == 1024
+    def test_names(self):
+        """Networks are called as the paper calls them."""
+        assert network_label("mesh:4x4x4") == "3-D mesh"
+        assert network_label("mesh:8x8@50x75GB/s,0.5us") == "Uneven mesh"
+        assert network_label("torus:8x8@50GB/s,0.5us") == "2-D torus"
+        assert network_label("mine") == "mine"
+        assert network_shape("hypercube:6") == "2⁶"
+        assert network_shape("rfs:2x4x8@200x100x50GB/s,0.5us") == "2×4×8"
+        assert network_shape("dgx1") == ""
 
 
 class TestMain:
     """The command line."""
 
-    def test_prints_the_table_then_the_plots(self, tiny, tmp_path, capsys):
+    def test_prints_the_table_then_the_plots(self, tiny, monkeypatch, tmp_path, capsys):
         """The comparison is printed first, the names of the plots come last, and progress is not on standard output."""
+        monkeypatch.setattr(reproduction, "_CONFIGS", tiny)
         assert reproduce_tacos.main(["--quick", "--out", str(tmp_path / "new"), "--jobs", "1"]) == 0
         out, err = capsys.readouterr()
         assert out.startswith("## AllReduce, algbw in GB/s")
-        assert out.rstrip().endswith("scaling.svg")
-        assert f"/{len(TINY.runs()) + 3 + 2}] " in err
+        assert out.rstrip().endswith("heat_map.png")
+        assert "[10/10] " in err
 
     def test_default_folders(self, monkeypatch, tmp_path):
         """Without --out the quick study leaves the folder of the full one alone."""
         monkeypatch.chdir(tmp_path)
-        folders = []
-        monkeypatch.setattr(reproduce_tacos, "reproduce", lambda grid, out, jobs: folders.append(out) or 0)
+        asked = []
+        monkeypatch.setattr(
+            reproduction, "reproduce", lambda study, config, out, jobs: asked.append((config, out)) or 0
+        )
         assert reproduce_tacos.main(["--quick"]) == reproduce_tacos.main([]) == 0
-        assert folders == [Path("results/tacos/quick"), Path("results/tacos")]
+        assert asked == [(CONFIGS / "tacos_quick.yaml", Path("results/tacos/quick")),
+                         (CONFIGS / "tacos.yaml", Path("results/tacos"))]  # fmt: skip
 
     @pytest.mark.parametrize("arguments", [["--jobs", "0"], ["--jobs", "two"], ["--fast"], ["more"]])
     def test_bad_arguments(self, arguments, capsys):
@@ -237,20 +228,12 @@ class TestMain:
         assert reproduce_tacos.main(["--quick", "--out", str(tmp_path / "file" / "in")]) == 1
         assert capsys.readouterr().err.count("\n") == 1
 
-    def test_interruption_keeps_rows(self, tiny, tmp_path, monkeypatch, capsys):
-        """Ctrl-C keeps the finished rows, leaves an earlier full table alone, and gives status 130."""
-        (tmp_path / "comparison.csv").write_text("earlier")
-        finished = attempt(Run(MESH, "all_reduce", 10**6, "ring"))[0]
-
-        def interrupted(runs, jobs):
-            yield finished
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(reproduce_tacos, "rows_of", interrupted)
-        assert reproduce_tacos.main(["--quick", "--out", str(tmp_path)]) == 130
-        assert [row["synthesizer"] for row in _rows(tmp_path / "comparison.partial.csv")] == ["ring"]
-        assert (tmp_path / "comparison.csv").read_text() == "earlier"
-        assert "Traceback" not in capsys.readouterr().err
+    def test_nothing_to_draw(self, tmp_path, capsys):
+        """--draw without results is one line and status 1."""
+        assert reproduce_tacos.main(["--draw", "--out", str(tmp_path)]) == 1
+        assert "results.parquet is not there" in capsys.readouterr().err
+        with pytest.raises(FormatError):
+            reproduction.draw(reproduce_tacos.STUDY, CONFIGS / "tacos.yaml", tmp_path)
 
     @pytest.mark.parametrize("command", [["experiments/reproduce_tacos.py"], ["-m", "experiments.reproduce_tacos"]])
     def test_runs_both_ways(self, command):
@@ -271,9 +254,5 @@ class TestMain:
         err = process.communicate(timeout=60)[1]
         assert process.returncode == 130
         assert "Traceback" not in err
-        assert len(_rows(tmp_path / "comparison.partial.csv")) >= 3
-
-
-def test_grid_can_be_narrowed():
-    """The runs of a grid are its networks × collectives × sizes × algorithms."""
-    assert len(replace(TINY, algorithms=("ring",), kinds=("all_reduce",)).runs()) == 1
+        assert err.splitlines()[-1].startswith("interrupted; what was finished is in ")
+        assert len(_rows(tmp_path / "results.csv")) >= 3

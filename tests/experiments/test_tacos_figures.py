@@ -8,46 +8,31 @@ import pytest
 
 from experiments.plots.style import LABELS, colour_of, label_of, save, styled
 from experiments.tacos_study.bandwidth import bandwidth_figure
-from experiments.tacos_study.grid import Network
 from experiments.tacos_study.scaling import PUBLISHED, scaling_figure
-from experiments.tacos_study.utilisation import utilisation_figure
-from topologies import mesh
 from topologies.exceptions import CollbenchError
 
-NETWORKS = (Network("2-D mesh", "mesh:2x2"), Network("Hypercube", "hypercube:6"))
 
-
-def _row(network: str, synthesizer: str, share: float | None, status: str = "ok") -> dict:
+def _row(topology: str, synthesizer: str, share: float | None, status: str = "ok") -> dict:
     """Return as much of a comparison row as the bars need."""
-    return {"network": network, "synthesizer": synthesizer, "collective": "all_reduce", "size": 10**6, "status": status,
-            "share_of_ideal": share, "ideal_us": 10.0, "bound_us": 8.0}  # fmt: skip
+    return {"topology": topology, "synthesizer": synthesizer, "collective": "all_reduce", "size": 10**6,
+            "status": status, "share_of_ideal": share, "ideal_us": 10.0, "bound_us": 8.0}  # fmt: skip
 
 
 def _bars():
     """Return a figure of bars: two networks, three algorithms, one failed."""
-    rows = [_row("2-D mesh", "ring", 0.5), _row("2-D mesh", "tacos", 0.9), _row("Hypercube", "ring", None, "failed"),
-            _row("2-D mesh", "direct", None, "unsupported"), _row("Hypercube", "tacos", 1.1)]  # fmt: skip
-    return bandwidth_figure(rows, NETWORKS, ("ring", "direct", "tacos"), "all_reduce", (10**6,))
-
-
-def _heat_maps():
-    """Return heat maps of a 3×2 mesh: one drawn, one failed."""
-    topology = mesh([3, 2])
-    common = {"topology": "mesh:3x2", "collective": "all_reduce", "size": 10**6}
-    drawn = [
-        common | {"synthesizer": "tacos", "status": "ok", "time_us": 1234.5, "src": src, "dst": dst, "utilisation": 0.5}
-        for src, dst in zip(topology.src.tolist(), topology.dst.tolist(), strict=True)
-    ]
-    failed = common | {"synthesizer": "ring", "status": "failed", "reason": "no luck", "time_us": None}
-    return utilisation_figure([failed, *drawn])
+    rows = [_row("mesh:2x2", "ring", 0.5), _row("mesh:2x2", "direct", None, "unsupported"),
+            _row("mesh:2x2", "tacos", 0.9), _row("hypercube:6", "ring", None, "failed"),
+            _row("hypercube:6", "tacos", 1.1)]  # fmt: skip
+    return bandwidth_figure(rows, "all_reduce", (10**6,))
 
 
 def _times():
     """Return the figure of synthesis times: a series with a trend, one without, one that failed."""
-    rows = [{"series": "2-D mesh", "num_npus": npus, "synthesis_s": 1e-8 * npus**2, "machine": "test"}
+    rows = [{"series": "2-D mesh", "num_npus": npus, "synthesis_s": 1e-8 * npus**2, "machine": "test",
+             "repeats": 5}
             for npus in (16, 256, 576, 1024)]  # fmt: skip
-    rows += [{"series": "3-D mesh", "num_npus": 64, "synthesis_s": 1e-3, "machine": "test"},
-             {"series": "uneven", "num_npus": 64, "synthesis_s": None, "machine": "test"}]  # fmt: skip
+    rows += [{"series": "3-D mesh", "num_npus": 64, "synthesis_s": 1e-3, "machine": "test", "repeats": 5},
+             {"series": "uneven", "num_npus": 64, "synthesis_s": None, "machine": "test", "repeats": 0}]  # fmt: skip
     return scaling_figure(rows)
 
 
@@ -56,7 +41,7 @@ def _texts(figure) -> str:
     return "\n".join(text.get_text() for text in figure.findobj(matplotlib.text.Text))
 
 
-@pytest.mark.parametrize("draw", [_bars, _heat_maps, _times])
+@pytest.mark.parametrize("draw", [_bars, _times])
 class TestFigures:
     """What holds for every figure."""
 
@@ -116,25 +101,6 @@ class TestBandwidth:
             (legend,) = _bars().legends
         names = [text.get_text() for text in legend.get_texts()]
         assert names == ["Ideal (of the paper)", "Bound (provable)", "Ring", "Direct", "TACOS"]
-
-
-class TestUtilisation:
-    """`utilisation_figure`."""
-
-    def test_titles(self):
-        """Titles give the time and how busy links are, or that there is no schedule."""
-        with styled():
-            text = _texts(_heat_maps())
-        assert "TACOS: 1.23 ms\nlinks busy 50% of the time on average" in text
-        assert "Ring: failed" in text
-
-    def test_directions_apart(self):
-        """The two links of a cable are drawn at different places."""
-        with styled():
-            figure = _heat_maps()
-        (lines,) = (found for axes in figure.axes for found in axes.collections if len(found.get_paths()) == 14)
-        ends = {tuple(sorted(map(tuple, np.round(path.vertices, 6).tolist()))) for path in lines.get_paths()}
-        assert len(ends) == 14
 
 
 class TestScaling:

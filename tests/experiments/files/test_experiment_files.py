@@ -63,6 +63,17 @@ class TestGrid:
         assert "within 2.5 s" in runs[-1].describe()
         assert runs[-1].problem().time_limit_s == 2.5
 
+    def test_only_and_repeats(self, grid):
+        """A block may be for some synthesizers, and be measured more often."""
+        runs = grid(
+            "problems:\n  - {topology: 'ring:4', collective: all_gather, size: 1MB}\n"
+            "  - {topology: 'ring:8', collective: all_gather, size: 1MB, only: 'ri*', repeats: 3}\n"
+            "synthesizers: [ring, direct]\n"
+        )
+        assert [(run.topology, run.label, run.repeat) for run in runs] == [
+            ("ring:4", "ring", 0), ("ring:4", "direct", 0), *(("ring:8", "ring", repeat) for repeat in range(3)),
+        ]  # fmt: skip
+
     def test_options_expand(self, grid):
         """A list of values of an option is a run each, and the label says which."""
         text = BASE.replace(
@@ -154,10 +165,15 @@ class TestMistakes:
             (BASE + "seed: [1,\n  -2]\n", "4: seed: expected a whole number >= 0, found -2"),
             (BASE + "repeats: 0\n", "3: repeats: expected a whole number >= 1, found 0"),
             (BASE + "latency: blockng\n", "3: latency: unknown value 'blockng'; expected one of blocking, pipelined"),
-            (BASE + "plots: [gant]\n", "3: plots: unknown value 'gant'; expected one of bandwidth, "),
             (BASE + "limits: {time_limit_s: 0}\n", "3: time_limit_s: expected a number > 0.0, found 0"),
             (BASE + "limits:\n  time_limit_s:\n  - 1\n  - -2\n", "6: time_limit_s: expected a number > 0.0, found -2"),
             (BASE + "limits: {time_limit_s: []}\n", "3: time_limit_s: expected a list of length >= 1"),
+            (BASE + "plots: [{kind: gantt, size: 5}]\n", "3: size: "),
+            (BASE + "plots: [{kind: gantt, size: 5MB}]\n", "3: size: no run is of 5MB"),
+            (BASE + "plots: [{kind: gantt, only: tac}]\n", "3: only: 'tac' is like no run"),
+            (BASE + "plots: [{kind: gantt, onyl: tac}]\n", "3: unknown key 'onyl'; did you mean 'only'?"),
+            (BASE.replace("1MB}", "1MB, only: rong}"), "1: only: 'rong' is like no synthesizer; labels are ring"),
+            (BASE + "plots: [gant]\n", "3: plots: unknown value 'gant'; expected one of busbw, bars, "),
             (BASE + "limits: {memory_limit_mb: 100}\n", "3: memory_limit_mb: expected a number >= 300"),
             (BASE + "tables: [{value: busbw}]\n", "3: value: there is no 'busbw'; did you mean 'busbw_gbps'"),
             (BASE + "tables: [{normalise: tacos}]\n", "3: normalise: there is no 'tacos'"),

@@ -201,6 +201,48 @@ class TestResuming:
         started.communicate(timeout=30)
 
 
+class TestAlone:
+    def test_one_at_a_time(self, program, experiment):
+        """Runs of a block that wants to be alone come last and one at a time, whatever --jobs says."""
+        name = experiment(
+            "problems:\n"
+            "  - {topology: 'ring:4', collective: all_gather, size: 1MB, only: lonely, alone: true}\n"
+            "  - {topology: 'ring:4', collective: all_gather, size: 2MB, only: ring}\n"
+            "synthesizers: [{synthesizer: lonely, options: {seconds: 0.3}, label: lonely}, ring]\nseed: [0, 1, 2]\n"
+        )
+        done = program("run", name, "--jobs", 3, COUNT=str(program.folder / "here"))
+        assert [(row["label"], row["status"]) for row in rows(program)] == [("lonely", "ok")] * 3 + [("ring", "ok")] * 3
+        said = [line.split("] ")[1].split()[0] for line in done.stderr.splitlines() if line.startswith("[")]
+        assert said == ["ring"] * 3 + ["lonely"] * 3
+
+
+class TestPlots:
+    def test_drawn_beside_the_results(self, program, experiment):
+        """The plots of a file are drawn with its results, the same kind of other rows under another name."""
+        name = experiment(
+            "problems: {topology: ['ring:4', 'mesh:2x2'], collective: all_gather, size: 1MB}\nsynthesizers: [ring]\n"
+            "keep_schedules: true\nplots: [busbw, {kind: busbw, only: '*mesh*'}, {kind: gantt, only: '*ring:4'}]\n"
+        )
+        done = program("run", name)
+        assert done.status == 0, done.stderr
+        names = ["busbw_all_gather", "busbw_all_gather_2", "ring-4_all_gather_1MB_ring_gantt"]
+        folder = program.folder / "results" / "one" / "plots"
+        assert sorted(path.name for path in folder.iterdir()) == [f"{each}.{end}" for each in names
+                                                                  for end in ("png", "svg")]  # fmt: skip
+        assert [line for line in done.stdout.splitlines() if line.startswith("plot: ")] == [
+            f"plot: results/one/plots/{each}.png" for each in names
+        ]
+
+    def test_what_cannot_be_drawn(self, program, experiment):
+        """A plot of nothing that worked is a remark, and the results stay."""
+        done = program(
+            "run", experiment(ONE + "synthesizers: [ring, failing]\nplots: [{kind: busbw, only: failing}]\n")
+        )
+        assert done.status == 0
+        assert "the plot busbw could not be drawn: results/one: none of 1 runs worked" in done.stderr
+        assert len(rows(program)) == 2
+
+
 class TestSmoke:
     def test_smoke(self, program):
         """The shipped smoke experiment runs, by its name, without a failure."""

@@ -32,7 +32,8 @@ class TestAtDeadlines:
     def test_best_so_far(self):
         """At each deadline the best of what has ended counts, whatever the seed, and before there is any: late."""
         found = at_deadlines(
-            rows(("ring", 20.0, 0.1), ("tacos", 15.0, 0.5, {"seed": 1}), ("tacos", 10.0, 5.0, {"seed": 2})), [10, 0.2, 1]
+            rows(("ring", 20.0, 0.1), ("tacos", 15.0, 0.5, {"seed": 1}), ("tacos", 10.0, 5.0, {"seed": 2})),
+            [10, 0.2, 1],
         )
         assert [(row.deadline_s, row.label) for row in found.itertuples()] == [
             (deadline, label) for deadline in (0.2, 1, 10) for label in ("ring", "tacos")

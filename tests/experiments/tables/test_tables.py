@@ -199,6 +199,14 @@ class TestRanking:
             ["1", "quick", "50.0 %", "50.0 %", "1", "2"], ["2", "slow", "50.0 %", "100.0 %", "1", "1"],
         ]  # fmt: skip
 
+    def test_given_to_some_only(self, results):
+        """A problem that was given to one synthesizer alone tells nothing of the others, and is left out."""
+        table = ranking(results([*ROWS, made("tacos", 10.0, "ring:16")]))
+        assert table.title == "Ranking over 3 problems (1 more were not given to all)"
+        assert cells(table) == cells(ranking(results()))
+        alone = ranking(results([made("ring", 20.0), made("tacos", 10.0, "ring:16")]))
+        assert [line[:3] for line in cells(alone)] == [["1", "tacos", "50.0 %"], ["2", "ring", "25.0 %"]]
+
     def test_nothing_solved(self, results):
         """Where nobody solved anything, nobody has a mean."""
         table = ranking(results([made("ring", None, status="failed")]))
