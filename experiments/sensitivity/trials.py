@@ -151,7 +151,8 @@ def _fields(schedule: Schedule, row: Row, scenario: Scenario) -> Row:
     try:
         topology = _network(schedule.topology, scenario)
         time_us = simulate_us(schedule.on(topology), size, scenario.link_model(link_model(row)))
-        least = _bound(topology, _plain(schedule.collective), size)
+        work = schedule.collective
+        least = _bound(topology, _plain(work.kind, work.num_npus, work.groups, work.root, work.pairs), size)
     except Exception as error:  # such as a time past 53 days
         raise_if_interrupted(error)
         return {"status": "failed", "reason": one_line(error)}
@@ -162,7 +163,7 @@ def _fields(schedule: Schedule, row: Row, scenario: Scenario) -> Row:
         "bound_by": least.binding,
         "efficiency": share,
         "algbw_gbps": algbw_gbps(size, time_us),
-        "busbw_gbps": busbw_gbps(schedule.collective, size, time_us),
+        "busbw_gbps": busbw_gbps(work, size, time_us),
         "reason": reason,
     }
 
@@ -185,11 +186,12 @@ def _typed(row: Mapping[str, Any]) -> Row:
     return {name: None if value is None or value != value else kind(value) for name, (value, kind) in known.items()}
 
 
-def _plain(work: Collective) -> Collective:
+@lru_cache(maxsize=64)
+def _plain(
+    kind: str, num_npus: int, groups: tuple[tuple[int, ...], ...], root: int, pairs: tuple[tuple[int, int], ...]
+) -> Collective:
     """Return a collective without the chunks that a schedule has made of it: no bound depends on them."""
-    if work.kind == "custom":
-        return work
-    return collective(work.kind, work.num_npus, groups=work.groups or None, root=work.root, pairs=work.pairs)
+    return collective(kind, num_npus, groups=groups or None, root=root, pairs=pairs)
 
 
 @lru_cache(maxsize=64)

@@ -85,6 +85,11 @@ class TestAtDeadlines:
         )  # fmt: skip
         assert [at(found, 1, name)["status"] for name in "ab"] == ["failed", "unsupported"]
 
+    def test_nothing_worked(self):
+        """Where no run worked there is nothing to compare."""
+        with pytest.raises(FormatError, match="none of 1 runs worked"):
+            at_deadlines(rows(("ring", None, None, {"status": "failed"})), [1])
+
     def test_by_label(self):
         """All labels of a synthesizer count together, or each by itself."""
         frame = rows(("x", 20.0, 0.1), ("y", 10.0, 0.2)).assign(synthesizer="ring")
