@@ -33,6 +33,8 @@ class Verdict:
         the other; NaN where there is nothing to order.
     winners : list of set of str
         Labels with the least time on each problem, or within 0.1 % of it.
+    problems : int
+        Problems that the ranking is over.
     """
 
     scenario: str
@@ -40,6 +42,7 @@ class Verdict:
     score: dict[str, float]
     tau: float
     winners: list[set[str]]
+    problems: int
 
 
 def verdicts(trials: Trials) -> list[Verdict]:
@@ -58,7 +61,7 @@ def verdicts(trials: Trials) -> list[Verdict]:
         before = found[0].score if found else score
         pairs = [(before[label], score[label]) for label in before]
         tau = float(kendalltau(*zip(*pairs, strict=True)).statistic) if len(pairs) > 1 else float("nan")
-        found.append(Verdict(scenario.name, rank, score, tau, _winners(frame, place)))
+        found.append(Verdict(scenario.name, rank, score, tau, _winners(frame, place), table.attrs["problems"]))
     return found
 
 
@@ -72,13 +75,13 @@ def tables(trials: Trials) -> list[Table]:
     """Return three tables: ranks and scores by scenario, and the problems whose best changes, if there are any."""
     found = verdicts(trials)
     labels = list(found[0].rank)
-    problems = sum(bool(winners) for winners in found[0].winners)
-    over = f"over {problems} problem{'' if problems == 1 else 's'}"
+    over = f"over {found[0].problems} problem{'' if found[0].problems == 1 else 's'}"
+    won = sum(bool(winners) for winners in found[0].winners)
     ranks, scores = [], []
     for verdict in found:
         lost = len(changed(found[0], verdict))
         tau = "–" if np.isnan(verdict.tau) else f"{verdict.tau:.3f}"
-        ranks.append([Cell(verdict.scenario), Cell(tau), Cell(f"{lost} of {problems}")])
+        ranks.append([Cell(verdict.scenario), Cell(tau), Cell(f"{lost} of {won}")])
         scores.append([Cell(verdict.scenario)])
         for label in labels:
             first = verdict.rank[label] == 1

@@ -182,8 +182,15 @@ def _row(row: Row, scenario: Scenario, answer: Answer | None, at: int) -> Row:
 
 def _typed(row: Mapping[str, Any]) -> Row:
     """Return the columns of a results file that a row has, as values of their types."""
-    known = {name: (row[name], kind) for name, kind in columns().items() if name in row}
-    return {name: None if value is None or value != value else kind(value) for name, (value, kind) in known.items()}
+    found: Row = {}
+    for name, kind in columns().items():
+        if name in row:
+            value = row[name]
+            try:
+                found[name] = None if value is None or value != value else kind(value)
+            except ValueError:
+                raise FormatError(f"column {name} of the results holds {value!r}, expected numbers") from None
+    return found
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topologies import FormatError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -70,10 +72,20 @@ def typical(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
         Rows of results.
     also : sequence of str
         Columns that tell further runs apart.
+
+    Raises
+    ------
+    FormatError
+        Results without times.
     """
+    import pandas as pd
+
+    if "time_us" not in frame:
+        raise FormatError("these are no results of collbench run: they have no column 'time_us'")
+    time = pd.to_numeric(frame["time_us"], errors="coerce").to_numpy(float)
     number = numbered(frame, (*PROBLEM, "label", *also))
     worked = (frame["status"] == "ok").to_numpy()
-    order = np.lexsort((np.arange(len(frame)), frame["time_us"].to_numpy(float), ~worked, number))
+    order = np.lexsort((np.arange(len(frame)), time, ~worked, number))
     first = np.unique(number[order], return_index=True)[1]
     middle = np.maximum(np.bincount(number, worked).astype(int) - 1, 0) // 2
     return frame.iloc[order[first + middle]].reset_index(drop=True)

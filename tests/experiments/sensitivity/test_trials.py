@@ -170,6 +170,10 @@ class TestTried:
         frame = load_results(str(turning(8_000)))
         with pytest.raises(FormatError, match="no column 'version'"):
             tried(frame.drop(columns="version"), scenarios())
+        with pytest.raises(FormatError, match="no column 'time_us'"):
+            typical(frame.drop(columns="time_us"))
+        with pytest.raises(FormatError, match="column seed of the results holds 'x', expected numbers"):
+            tried(frame.assign(seed="x"), scenarios())
 
 
 class TestTypical:
