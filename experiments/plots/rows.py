@@ -30,7 +30,7 @@ _NUMBERS = ("size", "num_npus", "ranks", "time_us", "bound_us", "efficiency", "b
 #: Columns beside topology, collective and size that make another problem, and how they are said.
 _CONDITIONS = {
     "chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}",
-    "time_limit_s": "within {} s",
+    "time_limit_s": "within {} s", "scenario": "{}",
 }  # fmt: skip
 
 #: A problem and who solved it.
