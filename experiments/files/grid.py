@@ -34,7 +34,8 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     """
     entrants = list(_entrants(experiment, document))
     runs: dict[str, Run] = {}
-    models = list(product(_many(experiment.latency), _many(experiment.switching), _many(experiment.seed)))
+    axes = (experiment.latency, experiment.switching, experiment.limits.time_limit_s, experiment.seed)
+    settings = list(product(*map(_many, axes)))
     for index, block in enumerate(experiment.blocks):
         place: Place = ("problems", index) if isinstance(experiment.problems, list) else ("problems",)
         taking_part = _taking_part(block, place, entrants, document)
@@ -43,14 +44,14 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
         for point in _points(block, place, document):
             asked = _problem(block, place, point, document)
             chosen = zip(taking_part, tuned[point["chunks"][0]], strict=True)
-            for (latency, switching, seed), ((entrant, options), all_options), repeat in product(
-                models, chosen, range(repeats)
+            for (latency, switching, limit, seed), ((entrant, options), all_options), repeat in product(
+                settings, chosen, range(repeats)
             ):
                 run = Run(
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
-                    options=all_options, time_limit_s=experiment.limits.time_limit_s,
-                    keep_schedule=experiment.keep_schedules, alone=block.alone,
+                    options=all_options, time_limit_s=limit, keep_schedule=experiment.keep_schedules,
+                    alone=block.alone,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])

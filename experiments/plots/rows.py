@@ -28,7 +28,10 @@ REQUIRED = ("topology", "collective", "size", "synthesizer", "status")
 _NUMBERS = ("size", "num_npus", "ranks", "time_us", "bound_us", "efficiency", "busbw_gbps", "synthesis_s")
 
 #: Columns beside topology, collective and size that make another problem, and how they are said.
-_CONDITIONS = {"chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}"}
+_CONDITIONS = {
+    "chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}",
+    "time_limit_s": "within {} s", "scenario": "{}",
+}  # fmt: skip
 
 #: A problem and who solved it.
 KEY = ["collective", "place", "size", "series"]
@@ -184,14 +187,19 @@ def _places(rows: pd.DataFrame) -> pd.Series:
     """Return the topology of each row, with what else tells its problems apart."""
     place = rows["topology"].copy()
     for column, said in _CONDITIONS.items():
-        if column not in rows:
+        if column not in rows or rows[column].nunique(dropna=False) == 1:
             continue
-        kinds = rows.groupby(["collective", "topology"])[column].transform("nunique")
-        if (kinds > 1).any():
-            texts = rows[column].map(lambda value, said=said: said.format(f"{value:g}" if value == value and not
-                                     isinstance(value, str) else value))  # fmt: skip
-            place = place.where(kinds <= 1, place + ", " + texts)
+        texts = rows[column].map(lambda value, said=said, column=column: _condition(value, said, column))
+        kinds = texts.groupby([rows["collective"], rows["topology"]]).transform("nunique")
+        place = place.where(kinds <= 1, place + ", " + texts)
     return place
+
+
+def _condition(value: Any, said: str, column: str) -> str:
+    """Return in words what a condition of a problem is."""
+    if value != value or value is None:
+        return f"no {column}"
+    return said.format(value if isinstance(value, str) else f"{value:g}")
 
 
 def series_of(rows: pd.DataFrame) -> list[str]:

@@ -91,17 +91,27 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Return a phrase for a user."""
         return phrase(
             self.label, self.collective, self.size, network(self.topology).name, self.chunks, groups_text(self.groups),
-            self.seed, self.repeat,
+            self.time_limit_s, self.seed, self.repeat,
         )  # fmt: skip
 
 
 def phrase(
-    label: str, collective: str, size: int, topology: str, chunks: int, group: str, seed: int, repeat: int
+    label: str,
+    collective: str,
+    size: int,
+    topology: str,
+    chunks: int,
+    group: str,
+    time_limit_s: float | None,
+    seed: int,
+    repeat: int,
 ) -> str:
     """Return what a run is called for a user; ``--only`` is compared with it."""
     parts = [label, collective, format_bytes(size), f"on {topology}"]
     parts += [f"{chunks} chunks"] if chunks != 1 else []
     parts += [f"group {group}"] if group != "all" else []
+    limited = time_limit_s is not None and time_limit_s == time_limit_s  # in results none is NaN
+    parts += [f"within {time_limit_s:g} s"] if limited else []
     parts += [f"seed {seed}"] if seed else []
     parts += [f"repeat {repeat}"] if repeat else []
     return " ".join(parts)

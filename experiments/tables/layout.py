@@ -25,8 +25,8 @@ VALUES = {
     "max_utilisation": True, "mean_utilisation": True,
 }  # fmt: skip
 
-#: Values this close to the best are as good.
-_TIE = 1e-3
+#: Values this close to the best are as good, and times win too.
+TIE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def lay_out(
         A column, value or label that is not there; with the nearest.
     """
     if rows is None:
-        rows = [name for name in PROBLEM if name != column and (name in PROBLEM[:3] or frame[name].nunique() > 1)]
+        rows = [name for name in problem_columns(frame) if name != column]
     for name in (*rows, column):
         require(name, [place for place in PLACES if place in frame], "columns")
     require(value, VALUES, "value")
@@ -111,12 +111,12 @@ def lay_out(
     for at, sides in enumerate(names):
         numbers = cells.number[at * len(heads) : (at + 1) * len(heads)]
         best = _best(numbers, VALUES[value]) if len(heads) > 1 else [False] * len(heads)
-        line = [Cell(_shown(key, each)) for key, each in zip(rows, sides, strict=True)]
+        line = [Cell(shown(key, each)) for key, each in zip(rows, sides, strict=True)]
         for place, good in enumerate(best, at * len(heads)):
             line.append(Cell(cells.text(place, spread), bool(good)))
         lines.append(line)
     default = value if normalise is None else f"{value} relative to {normalise}"
-    return Table(title or default, (*rows, *(_shown(column, each) for each in heads)), lines, len(rows))
+    return Table(title or default, (*rows, *(shown(column, each) for each in heads)), lines, len(rows))
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,12 @@ def _cells(parts: pd.DataFrame, place: np.ndarray, count: int, geometric: bool) 
     return _Cells(number, spread, worked, np.bincount(place, minlength=count), status)
 
 
+def problem_columns(frame: pd.DataFrame) -> list[str]:
+    """Return topology, collective, size, and what else problems differ in; no value at all is one, too."""
+    differ = [name for name in PROBLEM[3:] if name in frame and frame[name].nunique(dropna=False) > 1]
+    return [*PROBLEM[:3], *differ]
+
+
 def require(name: str, known: Iterable[str], what: str) -> None:
     """Refuse a name that is not among those known, with the nearest."""
     known = list(known)
@@ -183,7 +189,7 @@ def _best(numbers: np.ndarray, more: bool) -> np.ndarray:
     if not np.isfinite(numbers).any():
         return np.zeros(len(numbers), bool)
     top = np.nanmax(numbers) if more else np.nanmin(numbers)
-    near: np.ndarray = np.abs(numbers - top) <= _TIE * abs(top)
+    near: np.ndarray = np.abs(numbers - top) <= TIE * abs(top)
     return near
 
 
@@ -195,6 +201,8 @@ def _figure(number: float) -> str:
     return f"{number:,.{decimals}f}"
 
 
-def _shown(column: str, name: Any) -> str:
+def shown(column: str, name: Any) -> str:
     """Return a name at the side or head of a table."""
-    return format_bytes(int(name)) if column == "size" else str(name)
+    if column in ("time_limit_s", "deadline_s"):
+        return "none" if name is None or name != name else f"{name:g}"
+    return format_bytes(int(name)) if column in ("size", "size_as_run") else str(name)

@@ -1,0 +1,56 @@
+"""Independent pieces of work on several processes: results as they are finished, and a process that dies costs one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import as_completed
+from typing import Any, TypeVar
+
+from experiments.isolation import EndedError, settle
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+
+def outcomes(
+    perform: Callable[[_Task], _Result], tasks: Sequence[_Task], jobs: int
+) -> Generator[tuple[int, _Result | EndedError]]:
+    """Yield (position, result) of each task when it is finished, in any order; all ends when the reader ends.
+
+    Functions, tasks and results are pickled; the processes are started anew, not forked, and deaf to Ctrl-C, which is
+    for the one that reads.
+
+    Parameters
+    ----------
+    perform : callable
+        A public function of a module, or a `functools.partial` of one. What it raises is raised here.
+    tasks : sequence
+    jobs : int
+        Processes.
+
+    Yields
+    ------
+    (int, result or EndedError)
+        The error, where the process of the task died.
+    """
+    from pebble import ProcessExpired, ProcessPool
+
+    pool = ProcessPool(min(jobs, max(len(tasks), 1)), initializer=settle, context=multiprocessing.get_context("spawn"))
+    # The threads of the pool, and the processes that they start, begin with what is blocked here.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        waiting: dict[Any, int] = {pool.schedule(perform, (task,)): at for at, task in enumerate(tasks)}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        for future in as_completed(waiting):
+            try:
+                found = future.result()
+            except ProcessExpired as error:
+                found = EndedError(f"its process ended by itself (exit code {error.exitcode})")
+            yield waiting[future], found
+    finally:
+        pool.stop()
+        pool.join()
