@@ -6,6 +6,7 @@ import hashlib
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -146,6 +147,19 @@ def _maker(name: str, options: bytes) -> list[Any]:
     given = msgspec.json.decode(options)
     try:
         synthesizer = find(name)
-        return [name, synthesizer.version, msgspec.to_builtins(parse_options(synthesizer, given))]
+        all_options = msgspec.to_builtins(parse_options(synthesizer, given))
+        return [name, synthesizer.version, {key: _content(value) for key, value in all_options.items()}]
     except OptionError:
         return [name, None, given]
+
+
+def _content(value: Any) -> Any:
+    """Return what of an option's value determines the result: of a file, such as a sketch, what is in it."""
+    if not isinstance(value, str) or not looks_like_file(value) or not Path(value).is_file():
+        return value
+    return "sha256:" + hashlib.sha256(Path(value).read_bytes()).hexdigest()
+
+
+def looks_like_file(name: str) -> bool:
+    """Return whether a value is to be taken for a file where there is one of that name."""
+    return "/" in name or name.endswith(".json")

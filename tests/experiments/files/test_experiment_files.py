@@ -63,6 +63,21 @@ class TestGrid:
         assert "within 2.5 s" in runs[-1].describe()
         assert runs[-1].problem().time_limit_s == 2.5
 
+    def test_file_of_an_option(self, grid, tmp_path, monkeypatch):
+        """A file that an option names lies beside the experiment file, and what is in it determines the result."""
+        text = BASE.replace("[ring]", "[{synthesizer: taccl, options: {sketch: mine/sketch.json}, label: mine}]")
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "sketch.json").write_text('{"nnodes": 1}')
+        (run,) = grid(text)
+        assert run.options["sketch"] == str(tmp_path / "mine" / "sketch.json")
+        monkeypatch.chdir(tmp_path)
+        (near,) = grid(text)
+        assert near.options["sketch"] == "mine/sketch.json"
+        assert near.key() == run.key()
+        (tmp_path / "mine" / "sketch.json").write_text('{"nnodes": 2}')
+        (changed,) = grid(text.replace("mine/", "./mine/"))
+        assert changed.key() != run.key()
+
     def test_only_and_repeats(self, grid):
         """A block may be for some synthesizers, and be measured more often."""
         runs = grid(
