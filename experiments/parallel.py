@@ -6,7 +6,10 @@ import multiprocessing
 import signal
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import as_completed
+from contextlib import suppress
 from typing import Any, TypeVar
+
+import psutil
 
 from experiments.isolation import EndedError, settle
 
@@ -37,6 +40,7 @@ def outcomes(
     """
     from pebble import ProcessExpired, ProcessPool
 
+    others = set(psutil.Process().children())
     pool = ProcessPool(min(jobs, max(len(tasks), 1)), initializer=settle, context=multiprocessing.get_context("spawn"))
     # The threads of the pool, and the processes that they start, begin with what is blocked here.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -52,5 +56,18 @@ def outcomes(
                 found = EndedError(f"its process ended by itself (exit code {error.exitcode})")
             yield waiting[future], found
     finally:
+        solvers = _started_by(set(psutil.Process().children()) - others)
         pool.stop()
         pool.join()
+        for process in solvers:  # a task that was ended could not end what it had started
+            with suppress(psutil.Error):
+                process.kill()
+
+
+def _started_by(processes: set[psutil.Process]) -> list[psutil.Process]:
+    """Return what some processes have started, and so on."""
+    found: list[psutil.Process] = []
+    for process in processes:
+        with suppress(psutil.Error):
+            found += process.children(recursive=True)
+    return found

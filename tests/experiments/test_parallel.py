@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
+import subprocess
+import sys
+import time
 from contextlib import closing
 from functools import partial
 
@@ -21,9 +23,14 @@ def perform(power: int, number: int) -> tuple[int, int]:
     if number == 14:
         raise ValueError("fourteen")
     if number == 15:
-        signal.pause()
+        subprocess.run([sys.executable, "-c", "import time; time.sleep(600)"], check=True)
     print("standard output is for the answer")
     return number**power, os.getpid()
+
+
+def _sleepers() -> list[psutil.Process]:
+    """Return what tasks have started."""
+    return [child for child in psutil.Process().children(recursive=True) if "time.sleep(600)" in str(child.cmdline())]
 
 
 class TestOutcomes:
@@ -52,9 +59,13 @@ class TestOutcomes:
             list(outcomes(partial(perform, 1), [14], 1))
 
     def test_a_reader_that_leaves(self):
-        """When the reader has enough, no process is left, not even one that waits for ever."""
+        """When the reader has enough, no process is left, not even what a task has started and waits for."""
         before = set(psutil.Process().children(recursive=True))
         with closing(outcomes(partial(perform, 1), [15, 2], 2)) as found:
             assert next(found)[1][0] == 2
+            while not _sleepers():
+                time.sleep(0.05)
+            sleepers = _sleepers()
+        assert not psutil.wait_procs(sleepers, timeout=10)[1]
         left = [child for child in psutil.Process().children(recursive=True) if child not in before]
         assert [child for child in left if "resource_tracker" not in " ".join(child.cmdline())] == []
