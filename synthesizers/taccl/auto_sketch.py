@@ -2,7 +2,7 @@
 
 Boxes are what hangs together by the faster connections, where the largest step in bandwidth leaves equal boxes. Relays:
 where several connections between two boxes share a port, such as a NIC, chunks that many want cross from each GPU to
-its namesake only. Symmetries are looked for (`synthesizers.taccl.symmetry`), paths are the shortest and those `slack`
+its namesake only. Symmetries are looked for (`synthesizers.taccl.symmetry`), paths are the shortest and those some
 hops longer.
 """
 
@@ -24,7 +24,7 @@ from topologies import Topology
 _STEP = 1.5
 
 
-def derived_network(topology: Topology, demand: Demand, model: LinkModel, slack: int = 0) -> Network:
+def derived_network(topology: Topology, demand: Demand, model: LinkModel) -> Network:
     """Return the network of a sketch that is derived from the topology alone.
 
     Parameters
@@ -33,8 +33,6 @@ def derived_network(topology: Topology, demand: Demand, model: LinkModel, slack:
     demand : Demand
         Chunks that several want get relays; those for one NPU go straight.
     model : LinkModel
-    slack : int
-        Hops by which a chunk's paths may be longer than the shortest.
     """
     message = max(demand.nbytes, default=0)
     everything = wires_of(topology, message)
@@ -47,7 +45,7 @@ def derived_network(topology: Topology, demand: Demand, model: LinkModel, slack:
     if (wires.hops() > topology.num_npus).any():
         wires = everything
     maps = WireMaps(wires, Costs(wires, model), message)
-    return Network(wires, box, symmetries=free_symmetries(maps, topology.num_npus), slack=slack, origin="auto")
+    return Network(wires, box, symmetries=free_symmetries(maps, topology.num_npus), origin="auto")
 
 
 def boxes_of(wires: Wires) -> tuple[int, ...]:

@@ -15,6 +15,9 @@ from synthesizers.taccl.waiting import wait_for
 #: Nodes, and iterations of each simplex run, that a unit of effort buys.
 _NODES, _ITERATIONS = 200, 20_000
 
+#: Seconds for a unit of effort at which the clock ends HiGHS all the same: its nodes may be of any size.
+_GUARD_S = 20.0
+
 
 def solve_highs(model: Model, limits: Limits) -> Solution:
     """Return what HiGHS makes of a model.
@@ -43,7 +46,9 @@ def solve_highs(model: Model, limits: Limits) -> Solution:
         expression = pulp.LpAffineExpression({variables[v]: factor for factor, v in merged})
         problem += pulp.LpConstraint(expression, pulp.LpConstraintGE, rhs=bound)
     # HiGHS is handed the columns in the order of `problem.variables()`; unused ones are not among them.
-    seconds = None if limits.seconds is None else max(limits.seconds - (time.perf_counter() - begin), 0.01)
+    seconds = _GUARD_S * limits.effort
+    if limits.seconds is not None:
+        seconds = max(min(seconds, limits.seconds - (time.perf_counter() - begin)), 0.01)
     solver = _solver(model, limits, seconds)
     problem.solve(solver)
     native = problem.solverModel
@@ -70,7 +75,7 @@ def _merged(terms: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(factor, variable) for variable, factor in found.items() if factor]
 
 
-def _solver(model: Model, limits: Limits, seconds: float | None) -> Any:
+def _solver(model: Model, limits: Limits, seconds: float) -> Any:
     """Return PuLP's HiGHS, with the hint as a start and the wait that lets Ctrl-C through."""
     import pulp
 

@@ -4,6 +4,7 @@ A relaxation: links have no order, they only must not carry more than fits. With
 w = u → v), start[c,n] (c is at n), lat = α + β of a chunk, hold = how long a send holds a port, and T the time:
 
 - Σ x[c,w] over the wires into n = 1 where n wants c, ≤ 1 elsewhere, and c leaves only where it is;
+- what one NPU wants takes one path: Σ out ≤ Σ in (not in the paper; it makes the relaxation much tighter);
 - x[c,w] = 1 ⇒ start[c,v] ≥ start[c,u] + lat; start = 0 at a holder (the paper's send time, start ≤ send, is as early as
   it may be); start[c,n] ≤ T;
 - T ≥ Σ hold · x over all that crosses a port: a link, or what a switch has of one;
@@ -25,12 +26,10 @@ from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.model import Model, Solution, Terms
 from synthesizers.taccl.network import Network
-from synthesizers.taccl.symmetry import Orbits, WireMaps, chunk_image
+from synthesizers.taccl.orbits import Pair, orbits_of
 
 #: Steps into which the upper bound of the time is divided; durations are rounded up to a step.
 STEPS = 20_000
-
-_Pair = tuple[int, int]
 
 
 @dataclass
@@ -51,7 +50,13 @@ class Routing:
     model: Model
     time: int
     step_ps: int
-    used: dict[_Pair, int] = field(default_factory=dict)
+    used: dict[Pair, int] = field(default_factory=dict)
+
+    @property
+    def unit_us(self) -> float:
+        """Microseconds of a unit of the objective, in which T may weigh more than 1."""
+        weight = next(factor for factor, variable in self.model.objective if variable == self.time)
+        return self.step_ps / weight / 1e6
 
     def routes(self, solution: Solution, demand: Demand, network: Network) -> list[list[int]]:
         """Return the wires that each chunk takes, without those that bring nothing to anybody."""
@@ -163,47 +168,20 @@ class _Builder:
 
     def _join(self, symmetric: bool) -> list[int]:
         """Make the variables, one for each orbit; return the chunks that stand for the others."""
-        pairs = [(chunk, wire) for chunk in self.chunks for wire in self.allowed[chunk]]
-        known = set(pairs)
-        orbits = Orbits(pairs)
-        places = [(chunk, npu) for chunk in self.chunks for npu in range(self.network.wires.topology.num_npus)]
-        moments = Orbits(places)
-        leader = Orbits([(chunk, 0) for chunk in self.chunks])
-        out: set[_Pair] = set()
-        maps = WireMaps(self.network.wires, self.costs, max(self.demand.nbytes, default=0))
-        for permutation in self.network.symmetries if symmetric else ():
-            wire_image, _ = maps.image(permutation)
-            image = chunk_image(self.demand, permutation)
-            if wire_image is None or image is None:
-                continue
-            for pair in pairs:
-                other = image[pair[0]], wire_image[pair[1]]
-                if other in known:
-                    orbits.join(pair, other)
-                else:
-                    out.add(pair)
-            for chunk, npu in places:
-                moments.join((chunk, npu), (image[chunk], permutation[npu]))
-            for chunk in self.chunks:
-                leader.join((chunk, 0), (image[chunk], 0))
-        barred = {orbits.root(pair) for pair in out}
-        variable: dict[_Pair, int] = {}
-        for pair in pairs:
-            root = orbits.root(pair)
-            if root in barred:
-                continue
+        orbits = orbits_of(self.network, self.demand, self.costs, self.allowed, symmetric)
+        variable: dict[Pair, int] = {}
+        for pair, root in orbits.pair.items():
             if root not in variable:
                 variable[root] = self.model.variable(0, 1)
             self.result.used[pair] = variable[root]
-        start: dict[_Pair, int] = {}
-        self.start: dict[_Pair, int] = {}
-        for chunk, npu in places:
+        start: dict[Pair, int] = {}
+        self.start: dict[Pair, int] = {}
+        for (chunk, npu), root in orbits.place.items():
             if npu in self.near[chunk] and npu not in self.demand.sources[chunk]:
-                root = moments.root((chunk, npu))
                 if root not in start:
                     start[root] = self.model.variable(min(self.near[chunk][npu], self.most), self.most, whole=False)
                 self.start[chunk, npu] = start[root]
-        return sorted({leader.root((chunk, 0))[0] for chunk in self.chunks})
+        return orbits.leaders
 
     def _chunk(self, chunk: int) -> None:
         """Add what a chunk has to keep to: receipts, times and relays."""
@@ -233,12 +211,26 @@ class _Builder:
                 back = [w for w in into.get(source, ()) if drawn.src[w] == npu]
                 if back and npu < source:
                     model.at_most([(1, crossed), *((1, used[chunk, w]) for w in back)], 1)
+        if len(targets) == 1:
+            self._path(chunk, into)
         self._fan_out(chunk, sources)
         self._relays(chunk, sources)
 
+    def _path(self, chunk: int, into: dict[int, list[int]]) -> None:
+        """Add that a chunk that one NPU wants is never copied: it leaves where it came in, or not at all."""
+        out_of: dict[int, list[int]] = defaultdict(list)
+        for wires in into.values():
+            for wire in wires:
+                out_of[self.network.wires.src[wire]].append(wire)
+        for npu in sorted(out_of):
+            came = [(1, self.result.used[chunk, wire]) for wire in into.get(npu, ())]
+            left = [(-1, self.result.used[chunk, wire]) for wire in sorted(out_of[npu])]
+            here = 1 if npu in self.demand.sources[chunk] else 0
+            self.model.at_least([*came, *left], -here)
+
     def _fan_out(self, chunk: int, sources: set[int]) -> None:
         """Add that copies of a chunk leave an NPU through one port one after another."""
-        leaving: dict[_Pair, Terms] = defaultdict(list)
+        leaving: dict[Pair, Terms] = defaultdict(list)
         for wire in self.allowed[chunk]:
             if (chunk, wire) in self.result.used and self.network.wires.src[wire] not in sources:
                 first = self.costs.of(wire, self.demand.nbytes[chunk]).holds[0]
@@ -282,7 +274,7 @@ class _Builder:
     def _objective(self) -> None:
         """Set the objective: T, and what the strategy of the sketch adds."""
         model, strategy = self.model, self.network.strategy
-        by_wire: dict[int, list[_Pair]] = defaultdict(list)
+        by_wire: dict[int, list[Pair]] = defaultdict(list)
         for pair in self.result.used:
             by_wire[pair[1]].append(pair)
         if strategy in ("uc-min", "uc-max"):

@@ -14,7 +14,7 @@ from topologies import Topology
 from topologies.exceptions import OptionError
 
 
-def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int, slack: int = 0) -> Network:
+def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> Network:
     """Return the network that a sketch leaves of a topology.
 
     Parameters
@@ -23,8 +23,6 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int, sla
     sketch : Sketch
     message_bytes : int
         The size that ways through switches are quick for.
-    slack : int
-        Hops by which a chunk's paths may be longer than the shortest.
 
     Raises
     ------
@@ -58,7 +56,6 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int, sla
         senders=senders,
         own_first=sketch.internode_sketch is not None and sketch.internode_sketch.enforce_ordering,
         symmetries=tuple(rotation(topology.num_npus, offset, group) for offset, group in sketch.symmetry_offsets),
-        slack=slack,
         chunkup=sketch.hyperparameters.input_chunkup,
     )  # fmt: skip
 

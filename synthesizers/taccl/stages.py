@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from simulator import bound
 from synthesizers.problem import Problem
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
-from synthesizers.taccl.exact import MOST_PAIRS, exact_plan
+from synthesizers.taccl.exact import exact_plan
 from synthesizers.taccl.greedy import greedy_routes
 from synthesizers.taccl.model import INFEASIBLE, Limits, Model, Solution
 from synthesizers.taccl.network import Network, allowed_wires
@@ -29,13 +29,16 @@ from synthesizers.taccl.warm_start import warm_starts
 Solver = Literal["auto", "highs", "cp_sat"]
 
 #: Which solver ``auto`` takes for each stage: the faster one as measured by benchmarks/test_taccl.py.
-FASTER: dict[str, Literal["highs", "cp_sat"]] = {"routing": "cp_sat", "scheduling": "highs"}
+FASTER: dict[str, Literal["highs", "cp_sat"]] = {"routing": "cp_sat", "scheduling": "cp_sat"}
 
 #: Shares of the effort.
-_SHARE = {"routing": 0.5, "exact": 0.3, "scheduling": 0.2}
+_SHARE = {"routing": 0.4, "exact": 0.4, "scheduling": 0.2}
 
 #: Pairs of chunk and wire above which no model is built, and those that are built in a second.
 _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
+
+#: Pairs up to which longer paths are tried.
+_MOST_LOOSE = 20_000
 
 
 @dataclass
@@ -85,6 +88,9 @@ class Outcome:
         The plan and what it refers to; timed by the problem's own links.
     origin : str
         What made it: ``greedy``, ``tacos``, ``ring``, ``routing``, ``exact``.
+    problem : Problem
+    plans : dict of str to Plan
+        The best plan of each origin: which is best may change when chunks are cut into pieces.
     stages : list of dict
         For each stage: solver, status, gap, seconds, variables, constraints.
     """
@@ -94,11 +100,20 @@ class Outcome:
     costs: Costs
     plan: Plan
     origin: str
+    problem: Problem
+    plans: dict[str, Plan] = field(default_factory=dict)
     stages: list[dict[str, Any]] = field(default_factory=list)
 
 
 def run_stages(
-    problem: Problem, network: Network, demand: Demand, costs: Costs, solver: Solver, budget: Budget, warm: bool
+    problem: Problem,
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    solver: Solver,
+    budget: Budget,
+    warm: bool,
+    slacks: Sequence[int],
 ) -> Outcome:
     """Return the best plan that the budget allows.
 
@@ -114,17 +129,17 @@ def run_stages(
     budget : Budget
     warm : bool
         Whether schedules of other synthesizers may be the start, or the result.
+    slacks : sequence of int
+        Hops by which paths may be longer than the shortest; that of the best greedy start is taken.
 
     Raises
     ------
     OptionError
         A sketch that keeps a chunk from somebody who wants it.
     """
-    allowed = allowed_wires(network, demand)
-    plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
-    outcome = Outcome(network, demand, costs, plan, "greedy")
     least_ps = _bound_ps(problem)
-    if warm and plan.time_ps > least_ps and budget.allows(0.2):
+    outcome, allowed = _start(problem, network, demand, costs, budget, slacks, least_ps)
+    if warm and outcome.plan.time_ps > least_ps and budget.allows(0.2):
         for name, started in warm_starts(problem, network, demand, costs, allowed):
             _offer(outcome, started, name)
     single = outcome.plan
@@ -135,6 +150,33 @@ def run_stages(
         single = _improve(outcome, allowed, least_ps, solver, budget)
     _schedule(outcome, single, least_ps, solver, budget)
     return outcome
+
+
+def _start(
+    problem: Problem,
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    budget: Budget,
+    slacks: Sequence[int],
+    least_ps: float,
+) -> tuple[Outcome, list[list[int]]]:
+    """Return the greedy start, and the wires that each chunk may take with the slack that it is best with."""
+    best: tuple[Outcome, list[list[int]]] | None = None
+    begin = time.perf_counter()
+    for slack in slacks:
+        loose = replace(network, slack=slack)
+        allowed = allowed_wires(loose, demand)
+        if best is not None:
+            if allowed == best[1] or sum(map(len, allowed)) > _MOST_LOOSE or best[0].plan.time_ps <= least_ps:
+                break
+            if not budget.allows(4 * (time.perf_counter() - begin)):
+                break
+        plan = best_order(loose, demand, costs, greedy_routes(loose, demand, costs, allowed))
+        if best is None or plan.time_ps < best[0].plan.time_ps:
+            best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
+    assert best is not None
+    return best
 
 
 def _improve(
@@ -154,22 +196,28 @@ def _improve(
         routing = routing_model(network, demand, costs, allowed, outcome.plan.time_ps, symmetric)
         _hint(routing.model, routing.used, routing.time, outcome.plan, routing.step_ps, symmetric)
         solution = _solved(routing.model, "routing", solver, budget)
-        _record(outcome, "routing", solution, routing.model, time.perf_counter() - begin, routing.step_ps / 1e6)
+        _record(outcome, "routing", solution, routing.model, time.perf_counter() - begin, routing.unit_us)
         budget.clock |= solution.ended_by_clock
         if solution.values:
             _offer(outcome, best_order(network, demand, costs, routing.routes(solution, demand, network)), "routing")
         # Under its symmetries a problem may have no solution as good as the start: then it is tried without.
         if solution.status != INFEASIBLE:
             break
-    if pairs <= MOST_PAIRS and outcome.plan.time_ps > least_ps:
-        if not budget.allows(0.1):
+    for symmetric in (True, False) if network.symmetries else (False,):
+        if outcome.plan.time_ps <= least_ps or pairs > _MOST_PAIRS:
+            break
+        if not budget.allows(pairs / _PAIRS_PER_S + 0.1):
             _note(outcome, "exact", "no solution in time")
-        else:
-            solution, plan, rows = exact_plan(network, demand, costs, allowed, outcome.plan, budget.limits("exact"))
-            budget.clock |= solution.ended_by_clock
-            outcome.stages.append(_row("exact", solution, len(solution.values), rows, solution.seconds, 1.0))
-            if plan is not None:
-                _offer(outcome, plan, "exact")
+            break
+        limits = budget.limits("exact")
+        found = exact_plan(network, demand, costs, allowed, outcome.plan, limits, symmetric)
+        if found is None:
+            continue
+        solution, plan, rows = found
+        budget.clock |= solution.ended_by_clock
+        outcome.stages.append(_row("exact", solution, len(solution.values), rows, solution.seconds, 1.0))
+        if plan is not None:
+            _offer(outcome, plan, "exact")
     return outcome.plan
 
 
@@ -214,7 +262,9 @@ def _hint(
 
 
 def _offer(outcome: Outcome, plan: Plan, origin: str) -> None:
-    """Keep a plan if it is the best."""
+    """Keep a plan if it is the best, or the best of its origin."""
+    if origin not in outcome.plans or plan.time_ps < outcome.plans[origin].time_ps:
+        outcome.plans[origin] = plan
     if plan.time_ps < outcome.plan.time_ps:
         outcome.plan, outcome.origin = plan, origin
 

@@ -2,7 +2,8 @@
 
 A sketch gives rotations, ``[offset, group]``: r ↦ (r mod group + offset) mod group + ⌊r / group⌋ · group. Without a
 sketch those that fit are looked for, among them and the exchanges r ↦ r XOR mask, and only such are taken together that
-leave no NPU in place: then nothing is asked of a chunk that it could not keep. Variables of one orbit are one variable.
+leave no NPU in place: then nothing is asked of a chunk that it could not keep. Variables of one orbit are one
+variable (`synthesizers.taccl.orbits`).
 """
 
 from __future__ import annotations
@@ -123,32 +124,3 @@ def _generated(generators: list[Permutation], npus: int) -> set[Permutation] | N
             if len(group) > npus:
                 return None
     return group
-
-
-class Orbits:
-    """Union-find over (chunk, item) pairs: which of them are one variable.
-
-    Parameters
-    ----------
-    pairs : list of (int, int)
-        All pairs.
-    """
-
-    def __init__(self, pairs: list[tuple[int, int]]) -> None:
-        self._parent = {pair: pair for pair in pairs}
-
-    def root(self, pair: tuple[int, int]) -> tuple[int, int]:
-        """Return the pair that stands for the orbit."""
-        path = []
-        while self._parent[pair] != pair:
-            path.append(pair)
-            pair = self._parent[pair]
-        for step in path:
-            self._parent[step] = pair
-        return pair
-
-    def join(self, a: tuple[int, int], b: tuple[int, int]) -> None:
-        """Make two pairs one variable."""
-        a, b = self.root(a), self.root(b)
-        if a != b:
-            self._parent[max(a, b)] = min(a, b)

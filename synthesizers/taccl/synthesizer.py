@@ -30,10 +30,13 @@ from topologies import Topology
 _BACKWARD = {"reduce_scatter", "reduce"}
 
 #: Effort without a time limit, and of each second of one.
-_EFFORT, _EFFORT_PER_S = 1.0, 0.5
+_EFFORT, _EFFORT_PER_S = 0.5, 0.1
 
 #: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces.
 _SOLVING = 0.8
+
+#: Slack of paths that is tried without a sketch.
+_SLACKS = (0, 1, 2)
 
 #: Chunks times NPUs at most.
 _MOST_PLACES = 200_000
@@ -50,12 +53,12 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
         A link profile of TACCL for the costs that the solvers count with; empty: those of the topology.
     solver : str
         ``highs``, ``cp_sat``, or ``auto``: for each stage the faster one as measured.
-    slack : int
-        Hops by which a chunk's paths may be longer than the shortest.
+    slack : int or "auto"
+        Hops by which a chunk's paths may be longer than the shortest; ``auto``: none with a sketch, else what is best.
     pieces : int or "auto"
         How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch.
     effort : float or "auto"
-        Work of the solvers, about seconds; ``auto``: 1, or half the seconds of a time limit.
+        Work of the solvers, some seconds each; ``auto``: 0.5, or 0.1 for each second of a time limit.
     warm_start : str
         ``auto``: TACOS and a ring give the upper bound where the sketch is ``auto``, and the schedule if nothing
         better is found; ``none``: only what TACCL itself finds.
@@ -64,7 +67,7 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
     sketch: str = "auto"
     profile: str = ""
     solver: Solver = "auto"
-    slack: Annotated[int, msgspec.Meta(ge=0)] = 0
+    slack: Annotated[int, msgspec.Meta(ge=0)] | Literal["auto"] = "auto"
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
     effort: Annotated[float, msgspec.Meta(gt=0)] | Literal["auto"] = "auto"
     warm_start: Literal["auto", "none"] = "auto"
@@ -154,21 +157,24 @@ class _Synthesis:
         problem = replace(self.problem, topology=topology, collective=collective)
         if self.sketch is None:
             demand = demand_of(collective, problem.size)
-            network = derived_network(topology, demand, problem.model, self.options.slack)
+            network = derived_network(topology, demand, problem.model)
         else:
             chunkup = self.sketch.hyperparameters.input_chunkup
             demand = demand_of(collective if chunkup == 1 else collective.refined(chunkup), problem.size)
             sketch = self.sketch
             if backwards:
                 sketch = sketch.reversed(topology.num_npus // sketch.nnodes)
-            network = sketched_network(topology, sketch, max(demand.nbytes, default=0), self.options.slack)
+            network = sketched_network(topology, sketch, max(demand.nbytes, default=0))
         exact = Costs(network.wires, problem.model, network.extra_ports)
         checked_symmetries(network, exact, max(demand.nbytes, default=0))
         costs = (
             exact if self.profile is None else _profiled(exact, self.profile, network, max(demand.nbytes, default=1))
         )
         warm = self.options.warm_start == "auto" and self.sketch is None
-        outcome = run_stages(problem, network, demand, costs, self.options.solver, self.budget, warm)
+        slacks: tuple[int, ...] = _SLACKS if self.sketch is None else (0,)
+        if self.options.slack != "auto":
+            slacks = (self.options.slack,)
+        outcome = run_stages(problem, network, demand, costs, self.options.solver, self.budget, warm, slacks)
         if self.profile is not None:
             outcome.costs = exact
             outcome.plan = timed(outcome.plan.units, network.wires, demand, exact)
@@ -177,14 +183,14 @@ class _Synthesis:
     def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int) -> Schedule:
         """Return ReduceScatter then AllGather: one after the other as planned, or overlapping, whichever is faster."""
         first, then = _reversed(scattered, pieces), _forward(gathered, pieces)
-        joined = first.then(then)
+        joined = first.then(then).with_notes(pieces=pieces)
         if pieces > 1:
             return joined
         planned_us = first.notes["planned_us"] + then.notes["planned_us"]
-        ordered = joined.replaced(order="program", notes={"planned_us": planned_us})
+        ordered = joined.replaced(order="program", notes={"planned_us": planned_us, "pieces": 1})
         from simulator import relist  # needs numba from its first line
 
-        overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(planned_us=planned_us)
+        overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(planned_us=planned_us, pieces=1)
         return fastest(self.problem, [ordered, overlapped])
 
 
@@ -202,7 +208,9 @@ def _profiled(exact: Costs, profile: Profile, network: Network, chunk_bytes: int
 def _forward(outcome: Outcome, pieces: int) -> Schedule:
     """Return the schedule of an outcome."""
     if pieces > 1:
-        return in_pieces(outcome.plan, outcome.network.wires, outcome.demand, pieces, {"pieces": pieces})
+        wires, demand = outcome.network.wires, outcome.demand
+        cut = [in_pieces(plan, wires, demand, pieces, {"pieces": pieces}) for plan in outcome.plans.values()]
+        return fastest(outcome.problem, cut)
     notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
     return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
 

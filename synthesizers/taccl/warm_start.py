@@ -22,7 +22,7 @@ from synthesizers.taccl.plan import Plan, timed
 from topologies.exceptions import CollbenchError
 
 #: Trials of TACOS.
-_TRIALS = 4
+_TRIALS = 16
 
 
 def warm_starts(
