@@ -22,7 +22,7 @@ from synthesizers.taccl.routing import trimmed
 from synthesizers.taccl.waiting import wait_for
 
 #: Pairs of chunk and wire at most, orbits counted once.
-MOST_PAIRS = 800
+MOST_PAIRS = 500
 
 #: Steps into which the time of the best plan is divided; durations are rounded down, and timed exactly afterwards.
 STEPS = 20_000

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from simulator import bound
+from simulator import bound, quantised_bound_us
 from synthesizers.problem import Problem
 from synthesizers.taccl.costs import Costs
-from synthesizers.taccl.demand import Demand
+from synthesizers.taccl.demand import Demand, demand_of
 from synthesizers.taccl.exact import exact_plan
 from synthesizers.taccl.greedy import greedy_routes
 from synthesizers.taccl.model import INFEASIBLE, Limits, Model, Solution
@@ -36,6 +36,9 @@ _SHARE = {"routing": 0.4, "exact": 0.4, "scheduling": 0.2}
 
 #: Pairs of chunk and wire above which no model is built, and those that are built in a second.
 _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
+
+#: Deliveries up to which smaller chunks are planned anew.
+_MOST_FINER = 4_000
 
 #: Pairs up to which longer paths are tried.
 _MOST_LOOSE = 20_000
@@ -140,16 +143,46 @@ def run_stages(
     least_ps = _bound_ps(problem)
     outcome, allowed = _start(problem, network, demand, costs, budget, slacks, least_ps)
     if warm and outcome.plan.time_ps > least_ps and budget.allows(0.2):
-        for name, started in warm_starts(problem, network, demand, costs, allowed):
-            _offer(outcome, started, name)
+        _warm_up(outcome, allowed)
     single = outcome.plan
-    if outcome.plan.time_ps <= least_ps:
-        for stage in _SHARE:
-            _note(outcome, stage, "not needed: the start meets the bound")
+    # What sends each chunk by itself cannot go below this; messages can.
+    single_ps = max(least_ps, _quantised_ps(problem, demand))
+    if outcome.plan.time_ps <= single_ps:
+        _note(outcome, "routing", "not needed: the start meets the bound")
     else:
-        single = _improve(outcome, allowed, least_ps, solver, budget)
+        single = _improve(outcome, allowed, single_ps, solver, budget)
     _schedule(outcome, single, least_ps, solver, budget)
     return outcome
+
+
+def finer(outcome: Outcome, pieces: int, budget: Budget, warm: bool) -> Outcome | None:
+    """Return the start of the same problem in smaller chunks, for which no solver runs; None where that takes long.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        Of the whole chunks; its network and slack are kept.
+    pieces : int
+        How often each chunk is cut.
+    budget : Budget
+    warm : bool
+        As for `run_stages`.
+    """
+    coarse = outcome.demand
+    if sum(map(len, coarse.targets)) * pieces > _MOST_FINER or not budget.allows(0.5):
+        return None
+    problem, network, costs = outcome.problem, outcome.network, outcome.costs
+    demand = demand_of(coarse.collective.refined(pieces), problem.size)
+    found, allowed = _start(problem, network, demand, costs, budget, (network.slack,), 0.0)
+    if warm:
+        _warm_up(found, allowed)
+    return found
+
+
+def _warm_up(outcome: Outcome, allowed: list[list[int]]) -> None:
+    """Offer the schedules of other synthesizers."""
+    for name, plan in warm_starts(outcome.problem, outcome.network, outcome.demand, outcome.costs, allowed):
+        _offer(outcome, plan, name)
 
 
 def _start(
@@ -273,6 +306,12 @@ def _bound_ps(problem: Problem) -> float:
     """Return the provable bound in picoseconds, with room for rounding."""
     found = bound(problem.topology, problem.collective, problem.size, problem.model)
     return found.time_us * 1e6 * (1 + 1e-9) + 1
+
+
+def _quantised_ps(problem: Problem, demand: Demand) -> float:
+    """Return the bound of schedules that send each chunk by itself, in picoseconds; 0 where there is none."""
+    found = quantised_bound_us(problem.topology, demand.collective, problem.size, problem.model)
+    return 0.0 if found is None else found * 1e6 * (1 + 1e-9) + 1
 
 
 def _record(outcome: Outcome, stage: str, solution: Solution, model: Model, seconds: float, unit_us: float) -> None:

@@ -23,7 +23,7 @@ from synthesizers.taccl.plan import in_pieces, schedule_of, timed
 from synthesizers.taccl.profile import Profile, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
-from synthesizers.taccl.stages import Budget, Outcome, Solver, run_stages
+from synthesizers.taccl.stages import Budget, Outcome, Solver, finer, run_stages
 from synthesizers.tuning import Pieces, fastest, tuned
 from topologies import Topology
 
@@ -37,6 +37,9 @@ _SOLVING = 0.8
 
 #: Slack of paths that is tried without a sketch.
 _SLACKS = (0, 1, 2)
+
+#: An AllReduce of more hops is not listed anew: that takes more memory than it gains time.
+_RELIST_HOPS = 2**21
 
 #: Chunks times NPUs at most.
 _MOST_PLACES = 200_000
@@ -132,11 +135,11 @@ class _Synthesis:
             outcomes = [scattered, gathered]
         elif collective.kind in _BACKWARD:
             outcome = self._outcome(collective.reversed(), problem.topology.reversed(), backwards=True)
-            result = tuned(problem, lambda pieces: _reversed(outcome, pieces), self._pieces)
+            result = tuned(problem, lambda pieces: self._reversed(outcome, pieces), self._pieces)
             outcomes = [outcome]
         else:
             outcome = self._outcome(collective, problem.topology, backwards=False)
-            result = tuned(problem, lambda pieces: _forward(outcome, pieces), self._pieces)
+            result = tuned(problem, lambda pieces: self._forward(outcome, pieces), self._pieces)
             outcomes = [outcome]
         notes: dict[str, Any] = {
             "stages": [stage for outcome in outcomes for stage in outcome.stages],
@@ -146,6 +149,11 @@ class _Synthesis:
         if self.budget.clock:
             notes["time_limited"] = True
         return result.with_notes(**notes)
+
+    @property
+    def warm(self) -> bool:
+        """Whether other synthesizers may help: not where a sketch says what may be used."""
+        return self.options.warm_start == "auto" and self.sketch is None
 
     @property
     def _pieces(self) -> Pieces:
@@ -170,11 +178,10 @@ class _Synthesis:
         costs = (
             exact if self.profile is None else _profiled(exact, self.profile, network, max(demand.nbytes, default=1))
         )
-        warm = self.options.warm_start == "auto" and self.sketch is None
         slacks: tuple[int, ...] = _SLACKS if self.sketch is None else (0,)
         if self.options.slack != "auto":
             slacks = (self.options.slack,)
-        outcome = run_stages(problem, network, demand, costs, self.options.solver, self.budget, warm, slacks)
+        outcome = run_stages(problem, network, demand, costs, self.options.solver, self.budget, self.warm, slacks)
         if self.profile is not None:
             outcome.costs = exact
             outcome.plan = timed(outcome.plan.units, network.wires, demand, exact)
@@ -182,16 +189,34 @@ class _Synthesis:
 
     def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int) -> Schedule:
         """Return ReduceScatter then AllGather: one after the other as planned, or overlapping, whichever is faster."""
-        first, then = _reversed(scattered, pieces), _forward(gathered, pieces)
+        first, then = self._reversed(scattered, pieces), self._forward(gathered, pieces)
         joined = first.then(then).with_notes(pieces=pieces)
-        if pieces > 1:
+        if "fifo" in (first.order, then.order) or joined.num_hops > _RELIST_HOPS:
             return joined
-        planned_us = first.notes["planned_us"] + then.notes["planned_us"]
-        ordered = joined.replaced(order="program", notes={"planned_us": planned_us, "pieces": 1})
         from simulator import relist  # needs numba from its first line
 
-        overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(planned_us=planned_us, pieces=1)
+        notes = {"planned_us": first.notes["planned_us"] + then.notes["planned_us"], "pieces": pieces}
+        ordered = joined.replaced(order="program", notes=notes)
+        overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(**notes)
         return fastest(self.problem, [ordered, overlapped])
+
+    def _forward(self, outcome: Outcome, pieces: int) -> Schedule:
+        """Return the schedule of an outcome."""
+        if pieces > 1:
+            wires, demand = outcome.network.wires, outcome.demand
+            cut = [in_pieces(plan, wires, demand, pieces, {"pieces": pieces}) for plan in outcome.plans.values()]
+            anew = finer(outcome, pieces, self.budget, self.warm)
+            if anew is not None:
+                notes = {"planned_us": anew.plan.time_ps / 1e6, "pieces": pieces}
+                cut.append(schedule_of(anew.plan, wires, anew.demand, outcome.costs, notes))
+            return fastest(outcome.problem, cut)
+        notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
+        return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
+
+    def _reversed(self, outcome: Outcome, pieces: int) -> Schedule:
+        """Return the schedule of an outcome played backwards, as long as it was."""
+        forward = self._forward(outcome, pieces)
+        return forward.reverse().with_notes(**forward.notes)
 
 
 def _halfway(until: float | None) -> float | None:
@@ -203,19 +228,3 @@ def _profiled(exact: Costs, profile: Profile, network: Network, chunk_bytes: int
     """Return costs as a profile gives them for a chunk."""
     given = profile_costs(profile, network.wires, network.box)
     return replace(exact, given=given, unit=chunk_bytes, _known={})
-
-
-def _forward(outcome: Outcome, pieces: int) -> Schedule:
-    """Return the schedule of an outcome."""
-    if pieces > 1:
-        wires, demand = outcome.network.wires, outcome.demand
-        cut = [in_pieces(plan, wires, demand, pieces, {"pieces": pieces}) for plan in outcome.plans.values()]
-        return fastest(outcome.problem, cut)
-    notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
-    return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
-
-
-def _reversed(outcome: Outcome, pieces: int) -> Schedule:
-    """Return the schedule of an outcome played backwards, as long as it was."""
-    forward = _forward(outcome, pieces)
-    return forward.reverse().with_notes(**forward.notes)

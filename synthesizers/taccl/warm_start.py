@@ -7,13 +7,13 @@ timed here, in its own order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
-from schedules import Schedule
+from schedules import Collective, Schedule
 from simulator import hop_times
-from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
@@ -28,29 +28,34 @@ _TRIALS = 16
 def warm_starts(
     problem: Problem, network: Network, demand: Demand, costs: Costs, allowed: list[list[int]]
 ) -> Iterator[tuple[str, Plan]]:
-    """Give (name, plan) of TACOS and of a ring where they solve the problem over allowed wires."""
-    problem = replace(problem, collective=demand.collective)
-    for name, schedule in _schedules(problem):
+    """Give (name, plan) of TACOS and of rings where they solve the problem over allowed wires."""
+    for name, schedule in _schedules(problem, demand.collective):
         plan = _as_plan(schedule, problem, network, demand, costs, allowed)
         if plan is not None:
             yield name, plan
 
 
-def _schedules(problem: Problem) -> Iterator[tuple[str, Schedule]]:
-    """Give the schedules of others, each chunk whole."""
+def _schedules(problem: Problem, cut: Collective) -> Iterator[tuple[str, Schedule]]:
+    """Give the schedules of others that have the chunks of a collective."""
     from synthesizers.ring import Ring, RingOptions
     from synthesizers.tacos import Tacos, TacosOptions
 
-    entrants: list[tuple[Synthesizer, OptionsBase]] = [
-        (Tacos(), TacosOptions(trials=_TRIALS, threads=1)),
-        (Ring(), RingOptions(rings=1, direction="one_way", pieces=1)),
-    ]
-    for synthesizer, options in entrants:
-        if synthesizer.supports(problem) is None:
-            try:
-                yield synthesizer.name, synthesizer.synthesize(problem, options)
-            except CollbenchError:
-                continue  # what is no help is no harm
+    tacos, ring, finer = Tacos(), Ring(), replace(problem, collective=cut)
+    if tacos.supports(finer) is None:
+        with suppress(CollbenchError):  # what is no help is no harm
+            yield tacos.name, tacos.synthesize(finer, TacosOptions(trials=_TRIALS, threads=1))
+    if ring.supports(problem) is not None or cut.kind == "custom":
+        return
+    pieces = cut.chunks // problem.collective.chunks
+    with suppress(CollbenchError):
+        yield ring.name, ring.synthesize(finer, RingOptions(rings=1, direction="one_way", pieces=1))
+    if pieces > 1:
+        with suppress(CollbenchError):
+            # Rings cut chunks themselves: into one part for each ring and direction.
+            whole = ring.synthesize(problem, RingOptions(pieces=1))
+            parts = whole.collective.chunks // problem.collective.chunks
+            if parts > 1 and pieces % parts == 0:
+                yield ring.name, ring.synthesize(problem, RingOptions(pieces=pieces // parts))
 
 
 def _as_plan(
