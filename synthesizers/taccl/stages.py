@@ -18,12 +18,13 @@ from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand, demand_of
 from synthesizers.taccl.exact import exact_plan
 from synthesizers.taccl.greedy import greedy_routes
-from synthesizers.taccl.model import INFEASIBLE, Limits, Model, Solution
+from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Limits, Model, Solution
 from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
 from synthesizers.taccl.plan import Plan
 from synthesizers.taccl.routing import routing_model
 from synthesizers.taccl.scheduling import scheduling_model
+from synthesizers.taccl.symmetry import WireMaps, free_symmetries
 from synthesizers.taccl.warm_start import warm_starts
 
 Solver = Literal["auto", "highs", "cp_sat"]
@@ -236,7 +237,19 @@ def _improve(
         # Under its symmetries a problem may have no solution as good as the start: then it is tried without.
         if solution.status != INFEASIBLE:
             break
-    for symmetric in (True, False) if network.symmetries else (False,):
+    _solve_exactly(outcome, allowed, least_ps, budget, pairs)
+    return outcome.plan
+
+
+def _solve_exactly(
+    outcome: Outcome, allowed: Sequence[Sequence[int]], least_ps: float, budget: Budget, pairs: int
+) -> None:
+    """Run the exact model, with symmetries first; those of the network where a sketch names none."""
+    network, demand, costs = outcome.network, outcome.demand, outcome.costs
+    if not network.symmetries and pairs <= _MOST_PAIRS:
+        maps = WireMaps(network.wires, costs, max(demand.nbytes, default=0))
+        network = replace(network, symmetries=free_symmetries(maps, network.wires.topology.num_npus))
+    for symmetric in (True, False):
         if outcome.plan.time_ps <= least_ps or pairs > _MOST_PAIRS:
             break
         if not budget.allows(pairs / _PAIRS_PER_S + 0.1):
@@ -251,7 +264,9 @@ def _improve(
         outcome.stages.append(_row("exact", solution, len(solution.values), rows, solution.seconds, 1.0))
         if plan is not None:
             _offer(outcome, plan, "exact")
-    return outcome.plan
+        # Where the smaller, symmetric model was not solved, the whole one will not be.
+        if solution.status not in (OPTIMAL, INFEASIBLE):
+            break
 
 
 def _schedule(outcome: Outcome, single: Plan, least_ps: float, solver: Solver, budget: Budget) -> None:

@@ -30,7 +30,7 @@ from topologies import Topology
 _BACKWARD = {"reduce_scatter", "reduce"}
 
 #: Effort without a time limit, and of each second of one.
-_EFFORT, _EFFORT_PER_S = 0.5, 0.1
+_EFFORT, _EFFORT_PER_S = 0.15, 0.1
 
 #: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces.
 _SOLVING = 0.8
@@ -61,7 +61,7 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
     pieces : int or "auto"
         How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch.
     effort : float or "auto"
-        Work of the solvers, some seconds each; ``auto``: 0.5, or 0.1 for each second of a time limit.
+        Work of the solvers, some seconds each; ``auto``: 0.15, or 0.1 for each second of a time limit.
     warm_start : str
         ``auto``: TACOS and a ring give the upper bound where the sketch is ``auto``, and the schedule if nothing
         better is found; ``none``: only what TACCL itself finds.
