@@ -75,8 +75,8 @@ class Costs:
             alpha, beta = self.given[wire]
             wire_time = -(-beta * nbytes // max(self.unit, 1))
             held = alpha + wire_time if blocking else wire_time
-            ports = (*self.wires.routes[wire], *extra)
-            return Cost(alpha + wire_time, tuple((port, 0, held) for port in ports))
+            links = tuple((link, 0, held) for link in self.wires.routes[wire])
+            return Cost(alpha + wire_time, (*links, *((port, 0, wire_time) for port in extra)))
         holds: list[Hold] = []
         begin = end = before = 0
         for place, link in enumerate(self.wires.routes[wire]):
@@ -91,8 +91,9 @@ class Costs:
             end = begin + latency + on_wire
             before = latency
             holds.append((link, begin, latency + on_wire if blocking else on_wire))
-        slowest = max(hold[2] for hold in holds)
-        return Cost(end, (*holds, *((port, 0, slowest) for port in extra)))
+        # A sketched switch is held for β, as in TACCL: what a port carries, not what a message takes.
+        beta = max(-(-nbytes * 10**12 // int(topology.bytes_per_s[link])) for link in self.wires.routes[wire])
+        return Cost(end, (*holds, *((port, 0, beta) for port in extra)))
 
 
 def profile_costs(profile: Profile, wires: Wires, box: tuple[int, ...]) -> tuple[tuple[int, int], ...]:

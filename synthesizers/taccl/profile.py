@@ -108,11 +108,12 @@ def profile_topology(profile: Profile, machine: str = "custom", boxes: int = 1) 
         for box in range(boxes):
             for gpu in range(gpus):
                 nic = first_nic + box * nics + gpu * nics // gpus
-                rows.append((box * gpus + gpu, nic, latency / 4, bandwidth))
-                rows.append((nic, box * gpus + gpu, latency / 4, bandwidth))
+                rows.append((box * gpus + gpu, nic, 0.0, bandwidth))
+                rows.append((nic, box * gpus + gpu, 0.0, bandwidth))
             for nic in range(first_nic + box * nics, first_nic + (box + 1) * nics):
-                rows.append((nic, network, latency / 4, bandwidth))
-                rows.append((network, nic, latency / 4, bandwidth))
+                # The whole latency lies where a NIC sends: a chunk holds it for α + β, as TACCL counts.
+                rows.append((nic, network, latency, bandwidth))
+                rows.append((network, nic, 0.0, bandwidth))
         switches += nics * boxes + 1
     return Topology.from_links(gpus * boxes, rows, num_switches=switches, name=f"{profile.name} x {boxes}")
 
