@@ -22,16 +22,20 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 #: Columns that are measured, and so differ from one time to the next.
-MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb")
+MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb", "stages")
+
+#: Columns that are JSON.
+JSON = ("options", "stages")
 
 #: Columns that stand before those of a record, with their types.
 _FIRST = {"experiment": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str}
 
 
 def row_of(run: Run, record: Record, experiment: str = "") -> Row:
-    """Return a row: what the run was called, and its record; options are JSON."""
+    """Return a row: what the run was called, and its record; options and stages are JSON."""
     content: Row = msgspec.to_builtins(record)
-    content["options"] = msgspec.json.encode(content["options"], order="sorted").decode()
+    for key in JSON:
+        content[key] = msgspec.json.encode(content[key], order="sorted").decode()
     first = {
         "experiment": experiment,
         "label": run.label,
@@ -47,7 +51,7 @@ def row_of(run: Run, record: Record, experiment: str = "") -> Row:
 def columns() -> dict[str, type]:
     """Return the columns of a results file and the types of their values."""
     hints = {name: _plain(hint) for name, hint in get_type_hints(Record).items()}
-    return _FIRST | hints | {"options": str}
+    return _FIRST | hints | dict.fromkeys(JSON, str)
 
 
 def write_results(folder: Path, rows: Sequence[Row]) -> None:

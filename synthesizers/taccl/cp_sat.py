@@ -8,8 +8,25 @@ from typing import Any
 from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, NOTHING, OPTIMAL, Limits, Model, Solution
 from synthesizers.taccl.waiting import wait_for
 
-#: CP-SAT wants coefficients and bounds that do not overflow together.
-MAX_VALUE = 2**50
+#: Conflicts that a unit of effort buys.
+_CONFLICTS = 150_000
+
+
+def configured(limits: Limits, spent_s: float) -> Any:
+    """Return a solver with limits, of whose seconds some are spent."""
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = 1
+    parameters.random_seed = limits.seed % 2**31
+    parameters.max_deterministic_time = limits.effort
+    # Some small models take long without much of what counts as deterministic time.
+    parameters.max_number_of_conflicts = max(int(_CONFLICTS * limits.effort), 100)
+    parameters.catch_sigint_signal = False
+    if limits.seconds is not None:
+        parameters.max_time_in_seconds = max(limits.seconds - spent_s, 0.01)
+    return solver
 
 
 def solve_cp_sat(model: Model, limits: Limits) -> Solution:
@@ -39,14 +56,7 @@ def solve_cp_sat(model: Model, limits: Limits) -> Solution:
     for variable, value in model.hint.items():
         work.add_hint(variables[variable], value)
     work.minimize(total(model.objective))
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.num_workers = 1
-    parameters.random_seed = limits.seed % 2**31
-    parameters.max_deterministic_time = limits.effort
-    parameters.catch_sigint_signal = False
-    if limits.seconds is not None:
-        parameters.max_time_in_seconds = max(limits.seconds - (time.perf_counter() - begin), 0.01)
+    solver = configured(limits, time.perf_counter() - begin)
     status = wait_for(lambda: solver.solve(work), solver.stop_search)
     seconds = time.perf_counter() - begin
     words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from synthesizers.taccl.costs import Costs
+from synthesizers.taccl.cp_sat import configured
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, NOTHING, OPTIMAL, Limits, Solution
 from synthesizers.taccl.network import Network
@@ -48,13 +49,7 @@ def exact_plan(
 
     begin = time.perf_counter()
     search = _Search(network, demand, costs, orbits, best)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.random_seed = limits.seed % 2**31
-    solver.parameters.max_deterministic_time = limits.effort
-    solver.parameters.catch_sigint_signal = False
-    if limits.seconds is not None:
-        solver.parameters.max_time_in_seconds = max(limits.seconds - (time.perf_counter() - begin), 0.01)
+    solver = configured(limits, time.perf_counter() - begin)
     status = wait_for(lambda: solver.solve(search.model), solver.stop_search)
     words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}
     word = words.get(status, NOTHING)

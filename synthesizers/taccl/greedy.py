@@ -8,6 +8,7 @@ already; then each is taken out and routed anew, a few times.
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Sequence
 
 from synthesizers.taccl.costs import Costs
@@ -18,17 +19,35 @@ from synthesizers.taccl.routing import trimmed
 #: How often each chunk is routed anew.
 _ROUNDS = 2
 
+#: How often an offer is looked at again, on average, before the first is taken.
+_LOOKS = 20
 
-def greedy_routes(network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return a tree of wires for each chunk."""
+
+def greedy_routes(
+    network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]], until: float | None = None
+) -> list[list[int]]:
+    """Return a tree of wires for each chunk.
+
+    Parameters
+    ----------
+    network : Network
+    demand : Demand
+    costs : Costs
+    allowed : sequence of sequences of int
+        The wires that each chunk may take.
+    until : float, optional
+        When `time.perf_counter` says so, the rest is done without looking twice.
+    """
     wires = network.wires
     everybody = all(wires.dst[wire] in set(demand.targets[chunk]) for chunk in demand.wanted for wire in allowed[chunk])
     if everybody:
-        return _spread(network, demand, costs, allowed)
-    return _paths(network, demand, costs, allowed)
+        return _spread(network, demand, costs, allowed, until)
+    return _paths(network, demand, costs, allowed, until)
 
 
-def _spread(network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]]) -> list[list[int]]:
+def _spread(
+    network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]], until: float | None
+) -> list[list[int]]:
     """Return trees grown delivery by delivery, the earliest next."""
     wires = network.wires
     free: dict[int, int] = {}
@@ -53,13 +72,18 @@ def _spread(network: Network, demand: Demand, costs: Costs, allowed: Sequence[Se
         for source in demand.sources[chunk]:
             offer(chunk, source, 0)
     routes: list[list[int]] = [[] for _ in demand.sources]
+    looks, most = 0, _LOOKS * len(heap) + 10 * _LOOKS * sum(map(len, demand.targets))
     while heap:
+        looks += 1
+        if until is not None and looks % 1000 == 0 and time.perf_counter() > until:
+            most = 0
         end, few, chunk, wire, ready = heapq.heappop(heap)
         target = wires.dst[wire]
         if (chunk, target) in have:
             continue
         now = arrival(chunk, wire, ready)
-        if (now, copies[chunk]) != (end, few):
+        # Where many wires share few ports, the times of most offers are out of date: then the first is taken.
+        if (now, copies[chunk]) != (end, few) and looks < most:
             heapq.heappush(heap, (now, copies[chunk], chunk, wire, ready))
             continue
         cost = costs.of(wire, demand.nbytes[chunk])
@@ -72,12 +96,16 @@ def _spread(network: Network, demand: Demand, costs: Costs, allowed: Sequence[Se
     return routes
 
 
-def _paths(network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]]) -> list[list[int]]:
+def _paths(
+    network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]], until: float | None
+) -> list[list[int]]:
     """Return trees grown path by path over little-loaded wires."""
     load: dict[int, int] = {}
     routes: list[list[int]] = [[] for _ in demand.sources]
     order = sorted(demand.wanted, key=lambda chunk: (len(allowed[chunk]), chunk))
     for turn in range(1 + _ROUNDS):
+        if turn and until is not None and time.perf_counter() > until:
+            break
         for chunk in order:
             if turn:
                 _carry(load, costs, demand, chunk, routes[chunk], -1)

@@ -70,6 +70,11 @@ class Network:
         return frozenset(wire for wire in range(len(wires)) if box[wires.src[wire]] != box[wires.dst[wire]])
 
     @cached_property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """(src, dst) of the wires as arrays."""
+        return np.array(self.wires.src, np.int64), np.array(self.wires.dst, np.int64)
+
+    @cached_property
     def distance(self) -> np.ndarray:
         """(npus, npus) int64: hops between NPUs over the wires; npus + 1 where there is no way."""
         return self.wires.hops()
@@ -105,7 +110,7 @@ def _of_chunk(network: Network, sources: tuple[int, ...], targets: tuple[int, ..
     places = np.zeros(len(near), bool)
     for target in targets:
         places |= near + distance[:, target] <= near[target] + network.slack
-    inside = [wire for wire in range(len(wires)) if places[wires.src[wire]] and places[wires.dst[wire]]]
+    inside = np.flatnonzero(places[network.ends[0]] & places[network.ends[1]]).tolist()
     home = {network.box[source] for source in sources}
     named = {sender for source in sources for sender in network.senders.get(source, ())}
     unnamed = any(source not in network.senders for source in sources)

@@ -14,6 +14,7 @@ All are tried; the order of the shortest makespan wins.
 from __future__ import annotations
 
 import heapq
+import time
 from collections.abc import Callable, Sequence
 
 from synthesizers.taccl.costs import Costs
@@ -28,10 +29,12 @@ _Key = Callable[[int, Send], tuple]
 _ROUNDS = 3
 
 #: More sends than this are ordered by the published keys only.
-_MANY = 20_000
+_MANY = 5_000
 
 
-def best_order(network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]]) -> Plan:
+def best_order(
+    network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], until: float | None = None
+) -> Plan:
     """Return the plan of the best order of the routed sends, each alone.
 
     Parameters
@@ -41,6 +44,8 @@ def best_order(network: Network, demand: Demand, costs: Costs, routes: Sequence[
     costs : Costs
     routes : sequence of sequences of int
         The wires that each chunk takes: a tree from its holders to those who want it.
+    until : float, optional
+        When `time.perf_counter` says so, no more keys are tried.
     """
     rest = _rest(network, demand, costs, routes)
     own = {
@@ -55,6 +60,8 @@ def best_order(network: Network, demand: Demand, costs: Costs, routes: Sequence[
         keys += [lambda est, send, weight=weight: (4 * est - weight * rest[send],) for weight in (1, 2, 4)]  # type: ignore[misc]
     best: Plan | None = None
     for key in keys:
+        if best is not None and until is not None and time.perf_counter() > until:
+            return best
         plan = _listed(network, demand, costs, routes, key)
         if best is None or plan.time_ps < best.time_ps:
             best = plan
@@ -62,6 +69,8 @@ def best_order(network: Network, demand: Demand, costs: Costs, routes: Sequence[
     if len(rest) > _MANY:
         return best
     for _ in range(_ROUNDS):
+        if until is not None and time.perf_counter() > until:
+            break
         late = _latest_starts(best, network, demand, costs)
         plan = min(
             (_listed(network, demand, costs, routes, key) for key in (

@@ -206,7 +206,9 @@ def _start(
                 break
             if not budget.allows(4 * (time.perf_counter() - begin)):
                 break
-        plan = best_order(loose, demand, costs, greedy_routes(loose, demand, costs, allowed))
+        plan = best_order(
+            loose, demand, costs, greedy_routes(loose, demand, costs, allowed, budget.until), budget.until
+        )
         if best is None or plan.time_ps < best[0].plan.time_ps:
             best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
     assert best is not None
@@ -233,7 +235,11 @@ def _improve(
         _record(outcome, "routing", solution, routing.model, time.perf_counter() - begin, routing.unit_us)
         budget.clock |= solution.ended_by_clock
         if solution.values:
-            _offer(outcome, best_order(network, demand, costs, routing.routes(solution, demand, network)), "routing")
+            _offer(
+                outcome,
+                best_order(network, demand, costs, routing.routes(solution, demand, network), budget.until),
+                "routing",
+            )
         # Under its symmetries a problem may have no solution as good as the start: then it is tried without.
         if solution.status != INFEASIBLE:
             break

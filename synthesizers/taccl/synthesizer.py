@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from schedules import Collective, Schedule
+from schedules import collective as collective_named
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
 from synthesizers.taccl.auto_sketch import derived_network
@@ -24,8 +25,9 @@ from synthesizers.taccl.profile import Profile, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Budget, Outcome, Solver, finer, run_stages
+from synthesizers.tacos import Tacos
 from synthesizers.tuning import Pieces, fastest, tuned
-from topologies import Topology
+from topologies import Topology, ring
 
 _BACKWARD = {"reduce_scatter", "reduce"}
 
@@ -95,6 +97,11 @@ class Taccl(Synthesizer):
         if places > _MOST_PLACES:
             return f"{places} pairs of chunk and NPU are beyond mixed-integer programs; at most {_MOST_PLACES}"
         return None
+
+    def warm_up(self) -> None:
+        """Load the solvers, and compile what the start runs."""
+        Tacos().warm_up()
+        self.synthesize(Problem(ring(4), collective_named("all_reduce", 4), 2**20), TacclOptions())
 
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return the best schedule within the budget; `notes["stages"]` records how it came about.
