@@ -64,7 +64,7 @@ def solve_cp_sat(model: Model, limits: Limits) -> Solution:
     by_clock = (
         word in (FEASIBLE, NOTHING)
         and limits.seconds is not None
-        and solver.wall_time >= parameters.max_time_in_seconds
+        and solver.wall_time >= solver.parameters.max_time_in_seconds
     )
     if word not in (OPTIMAL, FEASIBLE):
         return Solution(word, [], None, None, "cp_sat", seconds, by_clock)
