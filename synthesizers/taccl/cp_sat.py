@@ -9,7 +9,7 @@ from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, NOTHING, OPTIMAL, Lim
 from synthesizers.taccl.waiting import wait_for
 
 #: Conflicts that a unit of effort buys.
-_CONFLICTS = 150_000
+_CONFLICTS = 20_000
 
 
 def configured(limits: Limits, spent_s: float) -> Any:

@@ -32,7 +32,7 @@ def solve_highs(model: Model, limits: Limits) -> Solution:
     begin = time.perf_counter()
     problem = pulp.LpProblem("taccl", pulp.LpMinimize)
     variables = [
-        pulp.LpVariable(f"v{index}", low, high, "Integer" if whole else "Continuous")
+        problem.add_variable(f"v{index}", low, high, "Integer" if whole else "Continuous")
         for index, (low, high, whole) in enumerate(zip(model.low, model.high, model.whole, strict=True))
     ]
     problem += pulp.LpAffineExpression({variables[v]: factor for factor, v in _merged(model.objective)})

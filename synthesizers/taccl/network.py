@@ -111,6 +111,10 @@ def _of_chunk(network: Network, sources: tuple[int, ...], targets: tuple[int, ..
     for target in targets:
         places |= near + distance[:, target] <= near[target] + network.slack
     inside = np.flatnonzero(places[network.ends[0]] & places[network.ends[1]]).tolist()
+    if network.origin == "auto" and len(targets) == 1:
+        # Between two NPUs of the set a wire may still lead off the paths; a sketch allows that, as published.
+        away = near[network.ends[0]] + 1 + distance[network.ends[1], targets[0]]
+        inside = [wire for wire in inside if away[wire] <= near[targets[0]] + network.slack]
     home = {network.box[source] for source in sources}
     named = {sender for source in sources for sender in network.senders.get(source, ())}
     unnamed = any(source not in network.senders for source in sources)

@@ -64,7 +64,10 @@ class WireMaps:
 def chunk_image(demand: Demand, permutation: Permutation) -> list[int] | None:
     """Return the chunk that each chunk becomes; None where some chunk becomes none: the collective has a root, say."""
     alike: dict[tuple, list[int]] = defaultdict(list)
-    for chunk, key in enumerate(zip(demand.sources, demand.targets, demand.nbytes, strict=True)):
+    # A remainder of one byte is no difference.
+    even = max(demand.nbytes, default=0) - min(demand.nbytes, default=0) <= 1
+    sizes = [0 if even else nbytes for nbytes in demand.nbytes]
+    for chunk, key in enumerate(zip(demand.sources, demand.targets, sizes, strict=True)):
         alike[key].append(chunk)
     result = [-1] * len(demand.sources)
     for (sources, targets, nbytes), chunks in alike.items():
