@@ -156,6 +156,9 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     record.time_us = time_us
     planned = schedule.notes.get("planned_us")
     record.planned_us = float(planned) if isinstance(planned, int | float) else None
+    stages = schedule.notes.get("stages")
+    if isinstance(stages, list | tuple) and all(isinstance(stage, dict) for stage in stages):
+        record.stages = list(stages)
     record.transfers = schedule.num_hops
     record.algbw_gbps = algbw_gbps(problem.size, time_us)
     record.busbw_gbps = busbw_gbps(problem.collective, problem.size, time_us)

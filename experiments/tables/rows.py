@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 #: Columns that are measured, and so differ from one time to the next.
-MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb")
+MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb", "stages")
+
+#: Columns that are JSON.
+JSON = ("options", "stages")
 
 #: Columns that stand before those of a record, with their types.
 _FIRST = {
@@ -33,9 +36,10 @@ _FIRST = {
 
 
 def row_of(run: Run, record: Record, experiment: str = "", key: str = "") -> Row:
-    """Return a row: what the run was called, the key it is stored under, and its record; options are JSON."""
+    """Return a row: what the run was called, the key it is stored under, and its record; `JSON` columns are text."""
     content: Row = msgspec.to_builtins(record)
-    content["options"] = msgspec.json.encode(content["options"], order="sorted").decode()
+    for key in JSON:
+        content[key] = msgspec.json.encode(content[key], order="sorted").decode()
     first = {
         "experiment": experiment,
         "key": key,
@@ -53,7 +57,7 @@ def row_of(run: Run, record: Record, experiment: str = "", key: str = "") -> Row
 def columns(extra: Mapping[str, type] | None = None) -> dict[str, type]:
     """Return the columns of a results file and the types of their values; those that are extra stand first."""
     hints = {name: _plain(hint) for name, hint in get_type_hints(Record).items()}
-    return {**(extra or {}), **_FIRST, **hints, "options": str}
+    return {**(extra or {}), **_FIRST, **hints, **dict.fromkeys(JSON, str)}
 
 
 def write_results(
