@@ -156,6 +156,9 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     record.time_us = time_us
     planned = schedule.notes.get("planned_us")
     record.planned_us = float(planned) if isinstance(planned, int | float) else None
+    stages = schedule.notes.get("stages")
+    if isinstance(stages, list | tuple) and all(isinstance(stage, dict) for stage in stages):
+        record.stages = list(stages)
     record.transfers = schedule.num_hops
     record.algbw_gbps = algbw_gbps(problem.size, time_us)
     record.busbw_gbps = busbw_gbps(problem.collective, problem.size, time_us)
@@ -163,17 +166,23 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
         record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
     record.quantised_bound_us = _equal_chunk_bound(problem, schedule)
     record.rsag_bound_us = _cached_rsag_bound(problem.topology, problem.collective, problem.size, problem.model)
-    record.efficiency = record.bound_us / time_us if time_us > 0 else 1.0
-    if record.efficiency > 1 + 1e-9:
-        record.reason = (
-            f"DEFECT: {time_us:g} us is below the provable bound of {record.bound_us:g} us ({record.bound_by}); "
-            "please report this problem, a bound or the simulator is wrong"
-        )
+    record.efficiency, record.reason = efficiency(time_us, record.bound_us, record.bound_by)
     if schedule.num_hops <= _TIMELINE_HOPS and schedule.topology.num_links:
         share = timeline(schedule, problem.size, problem.model).utilisation()
         record.max_utilisation, record.mean_utilisation = float(share.max()), float(share.mean())
     record.peak_memory_mb = peak_memory_mb()
     return record, schedule
+
+
+def efficiency(time_us: float, bound_us: float, bound_by: str) -> tuple[float, str]:
+    """Return bound / time, and what is to be said of it: nothing, or that a time below the bound is a defect."""
+    share = bound_us / time_us if time_us > 0 else 1.0
+    if share <= 1 + 1e-9:
+        return share, ""
+    return share, (
+        f"DEFECT: {time_us:g} us is below the provable bound of {bound_us:g} us ({bound_by}); please report this "
+        "problem, a bound or the simulator is wrong"
+    )
 
 
 def _equal_chunk_bound(problem: Problem, schedule: Schedule) -> float | None:

@@ -35,7 +35,7 @@ class Isolation:
     def __init__(self) -> None:
         from pebble import ProcessPool
 
-        self._pool = ProcessPool(1, initializer=_settle, context=multiprocessing.get_context("spawn"))
+        self._pool = ProcessPool(1, initializer=settle, context=multiprocessing.get_context("spawn"))
 
     def __enter__(self) -> Isolation:
         return self
@@ -74,7 +74,7 @@ class Isolation:
             raise EndedError(f"its process ended by itself (exit code {error.exitcode})") from None
 
 
-def _settle() -> None:
+def settle() -> None:
     """Send standard output to standard error, and end this process when the one that started it has gone."""
     with suppress(OSError):  # standard error is closed
         os.dup2(2, 1)

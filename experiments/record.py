@@ -44,6 +44,9 @@ class Record(msgspec.Struct, kw_only=True):
         Hops, and the share of the time that links are busy.
     synthesis_s, verify_s, simulate_s, peak_memory_mb
         What it cost here; peak memory is the process's so far.
+    stages : list of dict
+        Of a synthesizer that solves in stages, for each: its solver, what that said (optimal, feasible, no solution in
+        time, infeasible), gap, seconds, variables, constraints.
     versions, machine : str
     """
 
@@ -79,6 +82,7 @@ class Record(msgspec.Struct, kw_only=True):
     verify_s: float | None = None
     simulate_s: float | None = None
     peak_memory_mb: float | None = None
+    stages: list[dict[str, object]] = []
     versions: str = ""
     machine: str = ""
 

@@ -58,8 +58,8 @@ def schedule_of(row: Mapping[str, Any], folder: Path | None = None) -> Schedule:
 
 def called(row: Mapping[str, Any]) -> str:
     """Return what the run of a row is called; columns that a row does not have are as in most runs."""
-    usual = {"label": row["synthesizer"], "chunks": 1, "group": "all", "seed": 0, "repeat": 0}
-    names = ("label", "collective", "size", "topology", "chunks", "group", "seed", "repeat")
+    usual = {"label": row["synthesizer"], "chunks": 1, "group": "all", "time_limit_s": None, "seed": 0, "repeat": 0}
+    names = ("label", "collective", "size", "topology", "chunks", "group", "time_limit_s", "seed", "repeat")
     return phrase(*(row.get(name, usual.get(name)) for name in names))
 
 

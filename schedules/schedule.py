@@ -204,6 +204,28 @@ class Schedule:
         object.__setattr__(clone, "notes", {**self.notes, **notes})
         return clone
 
+    def on(self, topology: Topology) -> Schedule:
+        """Return the same hops on a network of the same shape, whose links may be slower or faster.
+
+        Nothing is copied, and what is known of the dataflow stays.
+
+        Raises
+        ------
+        ScheduleError
+            A network with other nodes, or links between others.
+        """
+        old = self.topology
+        same = (old.num_npus, old.num_switches) == (topology.num_npus, topology.num_switches)
+        if not (same and np.array_equal(old.src, topology.src) and np.array_equal(old.dst, topology.dst)):
+            raise ScheduleError(
+                f"a schedule on {old.name} cannot be carried to {topology.name}: expected the same nodes, and links "
+                "between the same ends in the same order"
+            )
+        clone = object.__new__(Schedule)
+        clone.__dict__.update(self.__dict__, topology=topology)
+        clone.__dict__.pop("fingerprint", None)  # it depends on the speed of links
+        return clone
+
     def replaced(self, **changes: Any) -> Schedule:
         """Return a copy with some fields changed."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -23,6 +23,7 @@ from topologies.machines import dgx1, dgx2, dgx_a100, mi250, ndv2
 from topologies.names import KINDS, parse_topology
 from topologies.paths import Paths
 from topologies.product import product
+from topologies.scaling import scaled
 from topologies.topology import Topology, require_connected
 from topologies.units import (
     format_bandwidth,
@@ -71,6 +72,7 @@ __all__ = [
     "require_connected",
     "ring",
     "save_topology",
+    "scaled",
     "star",
     "switch",
     "torus",

@@ -6,11 +6,13 @@ import click
 
 from experiments.cli.bounds import bound
 from experiments.cli.compare import compare
+from experiments.cli.deadlines import deadlines
 from experiments.cli.listing import listing
 from experiments.cli.plot import plot
 from experiments.cli.program import Program
 from experiments.cli.report import report
 from experiments.cli.run import run
+from experiments.cli.sensitivity import sensitivity
 from experiments.cli.simulate import simulate
 from experiments.cli.synthesize import synthesize
 from experiments.cli.synthesizer import synthesizer
@@ -32,6 +34,7 @@ def main() -> None:
 
 
 for command in (
-    listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, plot, report, synthesizer,
+    listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, deadlines, sensitivity, plot,
+    report, synthesizer,
 ):  # fmt: skip
     main.add_command(command)

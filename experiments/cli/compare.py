@@ -202,7 +202,8 @@ def _write_csv(rows: list[tuple[str, Record]], path: str) -> None:
     text = io.StringIO()
     contents = [_content(label, record) for label, record in rows]
     for content in contents:
-        content["options"] = msgspec.json.encode(content["options"]).decode()
+        for key in ("options", "stages"):
+            content[key] = msgspec.json.encode(content[key]).decode()
     table = csv.DictWriter(text, list(contents[0]), lineterminator="\n")
     table.writeheader()
     for content in contents:

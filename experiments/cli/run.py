@@ -11,7 +11,7 @@ import click
 from experiments.cli.output import remark
 from experiments.cli.parameters import LATENCIES, SWITCHINGS
 from experiments.cli.program import Failure, Interrupted, WrongInput
-from experiments.cli.values import SecondsType
+from experiments.cli.values import TimesType
 
 if TYPE_CHECKING:
     from experiments.files import Experiment
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("--repeats", type=click.IntRange(min=1), help="Instead of the file's.")
 @click.option("--latency", type=click.Choice(LATENCIES), help="Instead of the file's.")
 @click.option("--switching", type=click.Choice(SWITCHINGS), help="Instead of the file's.")
-@click.option("--time-limit", "time_limit_s", type=SecondsType(), help="Instead of the file's, in seconds.")
+@click.option("--time-limit", "time_limit_s", type=TimesType(), help="Instead of the file's: 60, or 1,10,60.")
 @click.option("--memory-limit", "memory_limit_mb", type=click.FloatRange(min=300), help="Instead of the file's, in MB.")
 def run(
     file: str, jobs: int | None, out: str | None, only: tuple[str, ...], dry_run: bool, retry: bool, **instead: Any

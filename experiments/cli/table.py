@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -14,21 +15,21 @@ if TYPE_CHECKING:
 # Written out, because the module that defines them is too slow to import for --help; a test holds them equal.
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
-_results_argument = click.argument("results")
-_format_option = click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
-_out_option = click.option("--out", type=click.Path(), help="File for the table instead of standard output.")
+results_argument = click.argument("results")
+format_option = click.option("--format", "form", type=click.Choice(FORMATS), default="terminal", show_default=True)
+out_option = click.option("--out", type=click.Path(), help="File for the table instead of standard output.")
 
 
 @click.command()
-@_results_argument
+@results_argument
 @click.option("--rows", help="Columns at the side (default: topology,collective,size and what else differs).")
 @click.option("--columns", default="label", show_default=True, help="The column at the head.")
 @click.option("--value", default="busbw_gbps", show_default=True,
               help="What the cells show: time_us, efficiency, busbw_gbps, algbw_gbps, synthesis_s, …")  # fmt: skip
 @click.option("--normalise", metavar="LABEL", help="Divide by the value of this one on the same problem.")
 @click.option("--spread", is_flag=True, help="Show the largest less the smallest of repeated measurements too.")
-@_format_option
-@_out_option
+@format_option
+@out_option
 def table(
     results: str,
     rows: str | None,
@@ -53,13 +54,13 @@ def table(
         found = lay_out(frame, sides, columns, value, normalise, spread=spread)
     except OptionError as error:
         raise click.UsageError(str(error)) from error
-    _give(found, form, out)
+    give([found], form, out)
 
 
 @click.command()
-@_results_argument
-@_format_option
-@_out_option
+@results_argument
+@format_option
+@out_option
 def rank(results: str, form: str, out: str | None) -> None:
     """Rank the synthesizers of results over all problems: mean efficiency, wins, failures.
 
@@ -68,15 +69,15 @@ def rank(results: str, form: str, out: str | None) -> None:
     from experiments.tables.ranking import ranking
     from experiments.tables.rows import load_results
 
-    _give(ranking(load_results(results)), form, out)
+    give([ranking(load_results(results))], form, out)
 
 
-def _give(found: Table, form: str, out: str | None) -> None:
-    """Print a table, or write it to a file."""
+def give(tables: Sequence[Table], form: str, out: str | None) -> None:
+    """Print tables, or write them to a file."""
     from experiments.tables.formats import written
     from topologies.atomic import write_text
 
-    text = written(found, form)
+    text = "\n".join(written(found, form) for found in tables)
     if out is None:
         click.echo(text, nl=False)
         return

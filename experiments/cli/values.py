@@ -147,6 +147,33 @@ class SecondsType(click.ParamType):
         return seconds
 
 
+class TimesType(click.ParamType):
+    """Several times, joined by commas."""
+
+    name = "seconds,seconds,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[float]:
+        """Return seconds, each number once, as given."""
+        return list(dict.fromkeys(SecondsType().convert(part.strip(), param, ctx) for part in value.split(",")))
+
+
+class ShareType(click.ParamType):
+    """A part of a whole in percent."""
+
+    name = "percent"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the share: 0.2 for ``20%``."""
+        number = str(value).strip()
+        try:
+            share = float(number.removesuffix("%")) / 100
+        except ValueError:
+            share = 0.0
+        if not number.endswith("%") or not 1e-6 <= share <= 1 - 1e-6:
+            return self.fail(f"{value!r}: expected more than 0% and less than 100%, such as 20%", param, ctx)
+        return share
+
+
 def _npu(text: str) -> int:
     """Return the number of an NPU; ValueError for anything but plain digits."""
     if not text.strip().isdecimal() or len(text) > 18:

@@ -12,7 +12,7 @@ from experiments.fairness import tuned_alike
 from experiments.files.marked_yaml import Document, Place
 from experiments.files.schema import AXES, Entrant, Experiment, Problems
 from experiments.runner.groups import groups_of, pairs_of
-from experiments.runner.run import Run, is_like, network
+from experiments.runner.run import Run, is_like, looks_like_file, network
 from schedules.kinds import KINDS, ROOTED
 from synthesizers import discover, find, parse_options
 from topologies import CollbenchError, format_bytes, parse_bytes
@@ -34,23 +34,26 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     """
     entrants = list(_entrants(experiment, document))
     runs: dict[str, Run] = {}
-    models = list(product(_many(experiment.latency), _many(experiment.switching), _many(experiment.seed)))
+    axes = (experiment.latency, experiment.switching, experiment.limits.time_limit_s, experiment.seed)
+    settings = list(product(*map(_many, axes)))
     for index, block in enumerate(experiment.blocks):
         place: Place = ("problems", index) if isinstance(experiment.problems, list) else ("problems",)
         taking_part = _taking_part(block, place, entrants, document)
-        tuned = {chunks: [_tuned(*entrant, chunks) for entrant in taking_part] for chunks in _many(block.chunks)}
+        tuned = {
+            chunks: [_tuned(*entrant, chunks, document) for entrant in taking_part] for chunks in _many(block.chunks)
+        }
         repeats = experiment.repeats if block.repeats is None else block.repeats
         for point in _points(block, place, document):
             asked = _problem(block, place, point, document)
             chosen = zip(taking_part, tuned[point["chunks"][0]], strict=True)
-            for (latency, switching, seed), ((entrant, options), all_options), repeat in product(
-                models, chosen, range(repeats)
+            for (latency, switching, limit, seed), ((entrant, options), all_options), repeat in product(
+                settings, chosen, range(repeats)
             ):
                 run = Run(
                     **asked, latency=latency, switching=switching, seed=seed, repeat=repeat,
                     synthesizer=entrant.synthesizer, label=_label(entrant, options),
-                    options=all_options, time_limit_s=experiment.limits.time_limit_s,
-                    keep_schedule=experiment.keep_schedules, alone=block.alone,
+                    options=all_options, time_limit_s=limit, keep_schedule=experiment.keep_schedules,
+                    alone=block.alone,
                 )  # fmt: skip
                 runs.setdefault(run.key() + run.label, run)
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])
@@ -204,9 +207,10 @@ def _label(entrant: Entrant, options: dict[str, Any]) -> str:
     return (entrant.label or entrant.synthesizer) + (f":{shown}" if shown else "")
 
 
-def _tuned(entrant: Entrant, options: dict[str, Any], chunks: int | None) -> dict[str, Any]:
+def _tuned(entrant: Entrant, options: dict[str, Any], chunks: int | None, document: Document) -> dict[str, Any]:
     """Return the options of a run, tuned as everybody's are; those of a broken plugin stay."""
     synthesizer = discover()[entrant.synthesizer].synthesizer
+    options = {key: _beside(value, document) if isinstance(value, str) else value for key, value in options.items()}
     return options if synthesizer is None else tuned_alike(synthesizer, options, chunks)
 
 
@@ -228,12 +232,19 @@ def _placed(value: Any, place: Place) -> list[_Placed]:
 
 
 def _network(name: str, document: Document) -> str:
-    """Return the name by which a run finds a network: a file beside the experiment file by its path."""
-    beside = Path(document.path).parent / name
-    looks_like_file = "/" in name or name.endswith(".json")  # a short name goes before a file of the same name
-    found = str(beside) if looks_like_file and beside.is_file() else name
+    """Return the name by which a run finds a network."""
+    found = _beside(name, document)
     network(found)
     return found
+
+
+def _beside(name: str, document: Document) -> str:
+    """Return the path of a file beside the experiment file, as short as it goes; what names none stays as it is."""
+    beside = Path(document.path).parent / name
+    if not looks_like_file(name) or not beside.is_file():  # a short name goes before a file of the same name
+        return name
+    here = Path.cwd()
+    return str(beside.relative_to(here) if beside.is_relative_to(here) else beside)
 
 
 def _kind(name: str) -> str:

@@ -85,13 +85,13 @@ class Limits(_Strict, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    time_limit_s : float or None
-        Seconds of synthesis; solvers are told of it.
+    time_limit_s : float, list of float or None
+        Seconds of synthesis; solvers are told of it. A list is an axis of the grid: each run has its own limit.
     memory_limit_mb : float or None
         Memory of the process of a run, with its libraries and the processes that it starts.
     """
 
-    time_limit_s: _Positive | None = None
+    time_limit_s: _Positive | Annotated[list[_Positive], msgspec.Meta(min_length=1)] | None = None
     memory_limit_mb: Annotated[float, msgspec.Meta(ge=300)] | None = None
 
 

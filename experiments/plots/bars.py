@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.fairness import baseline
 from experiments.plots.rows import absent, entrants, medians, paged, short_label, shown_sizes
 from experiments.plots.style import GREY, Look, legend_of, looks, note, title_of
 from topologies import format_bytes
@@ -52,7 +53,7 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
     series, others = entrants(rows)
     times, bounds, missing = medians(rows, "time_us"), medians(rows, "bound_us"), absent(rows)
     solved = {name: sum(key[2] == name for key in times) for name in series}
-    base = "ring" if solved.get("ring") else max(series, key=lambda name: solved[name])
+    base = baseline(solved)
     look = looks(series)
     sizes, remark = shown_sizes(rows)
     figure = Figure(figsize=(10.5, 1.3 + 2.7 * len(sizes)), layout="constrained")

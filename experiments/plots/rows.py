@@ -27,11 +27,15 @@ REQUIRED = ("topology", "collective", "size", "synthesizer", "status")
 
 _NUMBERS = ("size", "num_npus", "ranks", "time_us", "bound_us", "efficiency", "busbw_gbps", "synthesis_s")
 
-#: Columns beside topology, collective and size that make another problem, and what they count.
-_CONDITIONS = {"chunks": "chunk", "groups": "group", "ranks": "rank", "latency": "", "switching": ""}
+#: Columns beside topology, collective and size that make another problem, and how they are said.
+_CONDITIONS = {
+    "chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}",
+    "time_limit_s": "within {} s", "scenario": "{}",
+}  # fmt: skip
 
-#: Columns that say which NPUs take part, and how.
-_MEMBERS = ("group", "root", "pairs")
+#: Further columns that make another problem; they are said only where the others do not tell apart already, for a group
+#: may be long.
+_FURTHER = ("group", "root", "pairs")
 
 #: A problem and who solved it.
 KEY = ["collective", "place", "size", "series"]
@@ -148,24 +152,25 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 def places_of(rows: pd.DataFrame) -> pd.Series:
     """Return the topology of each row, with what else tells its problems apart."""
     place = rows["topology"].copy()
-    for column, noun in _CONDITIONS.items():
-        if column not in rows:
+    for column, said in _CONDITIONS.items():
+        if column not in rows or rows[column].nunique(dropna=False) == 1:
             continue
-        kinds = rows.groupby(["collective", "topology"])[column].transform("nunique")
-        if (kinds > 1).any():
-            texts = rows[column].map(lambda value, noun=noun: _counted(value, noun) if noun else str(value))
-            place = place.where(kinds <= 1, place + ", " + texts)
-    # Said only where numbers of groups and ranks do not tell apart already: a group may be long.
-    for column in _MEMBERS:
+        texts = rows[column].map(lambda value, said=said, column=column: _condition(value, said, column))
+        kinds = texts.groupby([rows["collective"], rows["topology"]]).transform("nunique")
+        place = place.where(kinds <= 1, place + ", " + texts)
+    for column in _FURTHER:
         if column in rows:
-            differing = rows[column].groupby([rows["collective"], place]).transform("nunique") > 1
-            place = place.where(~differing, place + f", {column} " + rows[column].astype(str))
+            kinds = rows[column].groupby([rows["collective"], place]).transform("nunique")
+            place = place.where(kinds <= 1, place + f", {column} " + rows[column].astype(str))
     return place
 
 
-def _counted(number: Any, noun: str) -> str:
-    """Return a number of things."""
-    return f"{number:g} {noun}{'' if number == 1 else 's'}"
+def _condition(value: Any, said: str, column: str) -> str:
+    """Return in words what a condition of a problem is."""
+    if value != value or value is None:
+        return f"no {column}"
+    text = said.format(value if isinstance(value, str) else f"{value:g}")
+    return text.removesuffix("s") if value == 1 and said == f"{{}} {column}" else text
 
 
 def series_of(rows: pd.DataFrame) -> list[str]:

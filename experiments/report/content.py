@@ -27,6 +27,9 @@ COLUMNS = {
     "chunks": ("count", "chunks"),
     "latency": ("text", "latency"),
     "switching": ("text", "switching"),
+    "time_limit_s": ("number", "time limit (s)"),
+    "scenario": ("text", "scenario"),
+    "size_as_run": ("bytes", "size as run"),
     "seed": ("count", "seed"),
     "repeat": ("count", "repeat"),
     "status": ("text", "status"),
@@ -54,6 +57,7 @@ COLUMNS = {
     "verify_s": ("s", "verification (s)"),
     "simulate_s": ("s", "simulation (s)"),
     "peak_memory_mb": ("number", "peak memory (MB)"),
+    "stages": ("text", "stages"),
     "versions": ("text", "versions"),
     "machine": ("text", "machine"),
     "key": ("text", "key"),
@@ -62,7 +66,8 @@ COLUMNS = {
 #: Columns shown at first, and those shown if their values differ.
 _SHOWN = ("label", "topology", "collective", "size", "status", "time_us", "efficiency", "busbw_gbps", "synthesis_s",
           "reason")  # fmt: skip
-_SHOWN_IF_DIFFERENT = ("experiment", "seed", "repeat", "chunks", "group", "root", "pairs", "latency", "switching")
+_SHOWN_IF_DIFFERENT = ("experiment", "seed", "repeat", "chunks", "group", "root", "pairs", "latency", "switching",
+                       "time_limit_s", "scenario", "size_as_run")  # fmt: skip
 
 #: What columns begin with that are for this package alone, so that no file has one of their names.
 _OWN = "."
@@ -196,7 +201,7 @@ def _columns(rows: pd.DataFrame) -> list[dict[str, Any]]:
             kind = "flag"
         elif not pd.api.types.is_numeric_dtype(rows[name].dtype):
             kind = "text"
-        shown = name in _SHOWN or (name in _SHOWN_IF_DIFFERENT and rows[name].nunique() > 1)
+        shown = name in _SHOWN or (name in _SHOWN_IF_DIFFERENT and rows[name].nunique(dropna=False) > 1)
         found.append({"name": name, "kind": kind, "title": title, "shown": bool(shown)})
     return found
 

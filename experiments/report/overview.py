@@ -52,7 +52,8 @@ def description(source: Source, named: bool) -> Markup:
         ]
     if source.experiment is not None:
         limits = source.experiment.limits
-        limited = [f"{limits.time_limit_s:g} s of synthesis"] if limits.time_limit_s else []
+        times = limits.time_limit_s if isinstance(limits.time_limit_s, list) else [limits.time_limit_s]
+        limited = [f"{time:g} s of synthesis" for time in times if time is not None]
         limited += [f"{limits.memory_limit_mb:,.0f} MB of memory"] if limits.memory_limit_mb else []
         facts.append(("limits of a run", ", ".join(limited) or "none"))
     facts += [("machine", _names(rows, "machine")), ("versions", _names(rows, "versions"))]

@@ -6,6 +6,7 @@ import hashlib
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -91,17 +92,27 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Return a phrase for a user."""
         return phrase(
             self.label, self.collective, self.size, network(self.topology).name, self.chunks, groups_text(self.groups),
-            self.seed, self.repeat,
+            self.time_limit_s, self.seed, self.repeat,
         )  # fmt: skip
 
 
 def phrase(
-    label: str, collective: str, size: int, topology: str, chunks: int, group: str, seed: int, repeat: int
+    label: str,
+    collective: str,
+    size: int,
+    topology: str,
+    chunks: int,
+    group: str,
+    time_limit_s: float | None,
+    seed: int,
+    repeat: int,
 ) -> str:
     """Return what a run is called for a user; ``--only`` is compared with it."""
     parts = [label, collective, format_bytes(size), f"on {topology}"]
     parts += [f"{chunks} chunks"] if chunks != 1 else []
     parts += [f"group {group}"] if group != "all" else []
+    limited = time_limit_s is not None and time_limit_s == time_limit_s  # in results none is NaN
+    parts += [f"within {time_limit_s:g} s"] if limited else []
     parts += [f"seed {seed}"] if seed else []
     parts += [f"repeat {repeat}"] if repeat else []
     return " ".join(parts)
@@ -136,6 +147,19 @@ def _maker(name: str, options: bytes) -> list[Any]:
     given = msgspec.json.decode(options)
     try:
         synthesizer = find(name)
-        return [name, synthesizer.version, msgspec.to_builtins(parse_options(synthesizer, given))]
+        all_options = msgspec.to_builtins(parse_options(synthesizer, given))
+        return [name, synthesizer.version, {key: _content(value) for key, value in all_options.items()}]
     except OptionError:
         return [name, None, given]
+
+
+def _content(value: Any) -> Any:
+    """Return what of an option's value determines the result: of a file, such as a sketch, what is in it."""
+    if not isinstance(value, str) or not looks_like_file(value) or not Path(value).is_file():
+        return value
+    return "sha256:" + hashlib.sha256(Path(value).read_bytes()).hexdigest()
+
+
+def looks_like_file(name: str) -> bool:
+    """Return whether a value is to be taken for a file where there is one of that name."""
+    return "/" in name or name.endswith(".json")

@@ -11,7 +11,8 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
 
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#", "$": r"\$", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "±": r"$\pm$", "×": r"$\times$",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--", "±": r"$\pm$", "×": r"$\times$", "÷": r"$\div$",
+    "▲": r"$\uparrow$", "▼": r"$\downarrow$",
 })  # fmt: skip
 
 

@@ -25,8 +25,8 @@ VALUES = {
     "max_utilisation": True, "mean_utilisation": True,
 }  # fmt: skip
 
-#: Values this close to the best are as good.
-_TIE = 1e-3
+#: Values this close to the best are as good, and times win too.
+TIE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,7 @@ def lay_out(
         A column, value or label that is not there; with the nearest.
     """
     if rows is None:
-        rows = [name for name in PROBLEM if name != column and name in frame
-                and (name in PROBLEM[:3] or frame[name].nunique() > 1)]  # fmt: skip
+        rows = [name for name in problem_columns(frame) if name != column]
     for name in (*rows, column):
         require(name, [place for place in PLACES if place in frame], "columns")
     require(value, VALUES, "value")
@@ -116,7 +115,7 @@ def lay_out(
         for at in range(len(first))
     ]
     default = value if normalise is None else f"{value} relative to {normalise}"
-    return Table(title or default, (*rows, *(_shown(column, each) for each in heads)), lines, len(rows))
+    return Table(title or default, (*rows, *(shown(column, each) for each in heads)), lines, len(rows))
 
 
 @dataclass(frozen=True)
@@ -159,6 +158,12 @@ def _cells(parts: pd.DataFrame, place: np.ndarray, count: int, geometric: bool) 
     return _Cells(number, spread, worked, np.bincount(place, minlength=count), status)
 
 
+def problem_columns(frame: pd.DataFrame) -> list[str]:
+    """Return topology, collective, size, and what else problems differ in; no value at all is one, too."""
+    differ = [name for name in PROBLEM[3:] if name in frame and frame[name].nunique(dropna=False) > 1]
+    return [*PROBLEM[:3], *differ]
+
+
 def require(name: str, known: Iterable[str], what: str) -> None:
     """Refuse a name that is not among those known, with the nearest."""
     known = list(known)
@@ -184,7 +189,7 @@ def _best(numbers: np.ndarray, more: bool) -> np.ndarray:
     cost = np.where(finite, -numbers if more else numbers, np.inf)
     least = cost.min(axis=1, keepdims=True, initial=np.inf)
     with np.errstate(invalid="ignore"):  # lines without a number
-        near: np.ndarray = finite & (np.abs(cost - least) <= _TIE * np.abs(least))
+        near: np.ndarray = finite & (np.abs(cost - least) <= TIE * np.abs(least))
     return near
 
 
@@ -201,10 +206,12 @@ def _names(column: str, values: pd.Series) -> list[Cell]:
     import pandas as pd
 
     codes, different = pd.factorize(values, use_na_sentinel=False)
-    cells = [Cell(_shown(column, each)) for each in different.tolist()]
+    cells = [Cell(shown(column, each)) for each in different.tolist()]
     return [cells[code] for code in codes.tolist()]
 
 
-def _shown(column: str, name: Any) -> str:
+def shown(column: str, name: Any) -> str:
     """Return a name at the side or head of a table."""
-    return format_bytes(int(name)) if column == "size" else str(name)
+    if column in ("time_limit_s", "deadline_s"):
+        return "none" if name is None or name != name else f"{name:g}"
+    return format_bytes(int(name)) if column in ("size", "size_as_run") else str(name)

@@ -4,27 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from experiments.tables.layout import Cell, Table
+from experiments.tables.layout import TIE, Cell, Table
 from experiments.tables.repeats import PROBLEM, aggregated, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Times this close to the best win too.
-_TIE = 1e-3
-
 
 def ranking(frame: pd.DataFrame) -> Table:
-    """Return the synthesizers, best first.
-
-    They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
-    solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
-    0.1 % of it. Problems that were not given to all synthesizers are left out, unless there are no others.
+    """Return the synthesizers, best first, as a table; see `standings`.
 
     Parameters
     ----------
     frame : DataFrame
         Rows of results.
+    """
+    import pandas as pd
+
+    found = standings(frame)
+    lines = []
+    for place, (label, row) in enumerate(found.iterrows(), 1):
+        mean = "–" if pd.isna(row["mean"]) else f"{100 * row['mean']:.1f} %"
+        counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
+        lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
+    head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
+    problems, left_out = found.attrs["problems"], found.attrs["left_out"]
+    title = f"Ranking over {problems} problems" + (f" ({left_out} more were not given to all)" if left_out else "")
+    return Table(title, head, lines, 2)
+
+
+def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
+    """Return how each synthesizer does, best first.
+
+    They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
+    solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
+    0.1 % of it. A problem under another time limit is another problem. Problems that were not given to all synthesizers
+    are left out, unless there are no others.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of results.
+    count_all : bool
+        Whether problems that none of them solved count too.
+
+    Returns
+    -------
+    standings : DataFrame
+        Index: labels. Columns ``score`` and ``mean`` (shares), ``wins``, ``solved``, ``failures``, ``unsupported``
+        (counts). ``attrs``: ``problems`` that count, and how many were ``left_out``.
     """
     import pandas as pd
 
@@ -41,11 +69,11 @@ def ranking(frame: pd.DataFrame) -> Table:
     to_all = times.groupby("number")["label"].transform("size") == times["label"].nunique()
     left_out = 0
     if to_all.any():
-        left_out = times.loc[~to_all, "number"].nunique()
+        left_out = int(times.loc[~to_all, "number"].nunique())
         times = times[to_all]
     best = times.groupby("number")["value"].transform("min")
-    times = times.assign(won=times["solved"] & (times["value"] <= best * (1 + _TIE)))
-    problems = times.loc[times["solved"], "number"].nunique()
+    times = times.assign(won=times["solved"] & (times["value"] <= best * (1 + TIE)))
+    problems = int(times.loc[times["solved"] | count_all, "number"].nunique())
     groups = times.groupby("label", sort=False)
     found = pd.DataFrame(
         {
@@ -58,11 +86,5 @@ def ranking(frame: pd.DataFrame) -> Table:
         }
     )
     found = found.sort_values(["score", "wins"], ascending=False, kind="stable")
-    lines = []
-    for place, (label, row) in enumerate(found.iterrows(), 1):
-        mean = "–" if pd.isna(row["mean"]) else f"{100 * row['mean']:.1f} %"
-        counts = [str(int(row[name])) for name in ("wins", "solved", "failures", "unsupported")]
-        lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
-    head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
-    title = f"Ranking over {problems} problems" + (f" ({left_out} more were not given to all)" if left_out else "")
-    return Table(title, head, lines, 2)
+    found.attrs.update(problems=problems, left_out=left_out)
+    return found

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from topologies import FormatError
+
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What makes two rows the same problem; seeds and repeats measure it again.
-PROBLEM = ("topology", "collective", "size", "chunks", "group", "root", "pairs", "latency", "switching")
+#: What makes two rows the same problem; seeds and repeats measure it again. The last three are columns of results that
+#: were worked on: of `experiments.sensitivity`, and of `experiments.tables.deadlines`.
+PROBLEM = (
+    "topology", "collective", "size", "chunks", "group", "root", "pairs", "latency", "switching", "time_limit_s",
+    "scenario", "size_as_run", "deadline_s",
+)  # fmt: skip
 
 
 def numbered(frame: pd.DataFrame, names: Sequence[str]) -> np.ndarray:
@@ -52,3 +58,34 @@ def aggregated(frame: pd.DataFrame, value: str) -> pd.DataFrame:
     groups = measured.groupby(number)
     spread = (groups.max() - groups.min()).to_numpy()
     return frame.iloc[speaker].reset_index(drop=True).assign(value=groups.median().to_numpy(), spread=spread)
+
+
+def typical(frame: pd.DataFrame, also: Sequence[str] = ()) -> pd.DataFrame:
+    """Return a run for each problem and label, in the order of the results.
+
+    It is the one whose time is the median of those that were ok (of two in the middle, the quicker); where none was,
+    the first.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Rows of results.
+    also : sequence of str
+        Columns that tell further runs apart.
+
+    Raises
+    ------
+    FormatError
+        Results without times.
+    """
+    import pandas as pd
+
+    if "time_us" not in frame:
+        raise FormatError("these are no results of collbench run: they have no column 'time_us'")
+    time = pd.to_numeric(frame["time_us"], errors="coerce").to_numpy(float)
+    number = numbered(frame, (*PROBLEM, "label", *also))
+    worked = (frame["status"] == "ok").to_numpy()
+    order = np.lexsort((np.arange(len(frame)), time, ~worked, number))
+    first = np.unique(number[order], return_index=True)[1]
+    middle = np.maximum(np.bincount(number, worked).astype(int) - 1, 0) // 2
+    return frame.iloc[order[first + middle]].reset_index(drop=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hints
 
@@ -24,16 +24,23 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 #: Columns that are measured, and so differ from one time to the next.
-MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb")
+MEASURED = ("synthesis_s", "verify_s", "simulate_s", "peak_memory_mb", "stages")
+
+#: Columns that are JSON.
+JSON = ("options", "stages")
 
 #: Columns that stand before those of a record, with their types.
-_FIRST = {"experiment": str, "key": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str}
+_FIRST = {
+    "experiment": str, "key": str, "label": str, "repeat": int, "group": str, "root": int, "pairs": str,
+    "time_limit_s": float,
+}  # fmt: skip
 
 
 def row_of(run: Run, record: Record, experiment: str = "", key: str = "") -> Row:
-    """Return a row: what the run was called, the key it is stored under, and its record; options are JSON."""
+    """Return a row: what the run was called, the key it is stored under, and its record; `JSON` columns are text."""
     content: Row = msgspec.to_builtins(record)
-    content["options"] = msgspec.json.encode(content["options"], order="sorted").decode()
+    for key in JSON:
+        content[key] = msgspec.json.encode(content[key], order="sorted").decode()
     first = {
         "experiment": experiment,
         "key": key,
@@ -42,19 +49,31 @@ def row_of(run: Run, record: Record, experiment: str = "", key: str = "") -> Row
         "group": groups_text(run.groups),
         "root": run.root,
         "pairs": pairs_text(run.pairs),
+        "time_limit_s": run.time_limit_s,
     }
     # NaN, which differs from itself, is as empty as None.
     return first | {key: None if value != value else value for key, value in content.items()}
 
 
-def columns() -> dict[str, type]:
-    """Return the columns of a results file and the types of their values."""
+def columns(extra: Mapping[str, type] | None = None) -> dict[str, type]:
+    """Return the columns of a results file and the types of their values; those that are extra stand first."""
     hints = {name: _plain(hint) for name, hint in get_type_hints(Record).items()}
-    return _FIRST | hints | {"options": str}
+    return {**(extra or {}), **_FIRST, **hints, **dict.fromkeys(JSON, str)}
 
 
-def write_results(folder: Path, rows: Sequence[Row]) -> None:
+def write_results(
+    folder: Path, rows: Sequence[Row], name: str = "results", extra: Mapping[str, type] | None = None
+) -> None:
     """Write ``results.parquet`` and ``results.csv``, each whole or not at all.
+
+    Parameters
+    ----------
+    folder : Path
+    rows : sequence of dict
+    name : str
+        Of the files.
+    extra : mapping, optional
+        Columns that rows have beside those of results, and the types of their values.
 
     Raises
     ------
@@ -65,15 +84,15 @@ def write_results(folder: Path, rows: Sequence[Row]) -> None:
     import pyarrow.parquet as pq
 
     kinds: dict[type, Any] = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-    schema = pa.schema([(name, kinds[kind]) for name, kind in columns().items()])
-    with atomic_path(folder / "results.parquet") as temporary:
+    schema = pa.schema([(column, kinds[kind]) for column, kind in columns(extra).items()])
+    with atomic_path(folder / f"{name}.parquet") as temporary:
         pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), temporary)
     text = io.StringIO()
-    table = csv.DictWriter(text, list(columns()), lineterminator="\n")
+    table = csv.DictWriter(text, list(columns(extra)), lineterminator="\n")
     table.writeheader()
     for row in rows:
         table.writerow({key: value for key, value in row.items() if value is not None})
-    write_text(folder / "results.csv", text.getvalue())
+    write_text(folder / f"{name}.csv", text.getvalue())
 
 
 def load_results(path: str) -> pd.DataFrame:

@@ -102,6 +102,8 @@ class Failing(Base):
     def synthesize(self, problem, options):
         if os.environ.get("MENDED"):
             return self.right(problem)
+        if os.environ.get("DEADLY"):
+            os._exit(7)
         raise SynthesisError("no tree\\nhere")
 
 class Wrong(Base):

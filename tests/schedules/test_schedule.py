@@ -231,6 +231,24 @@ class TestChanges:
         assert full.replaced() == full
         assert full.replaced(order="fifo").order == "fifo"
 
+    def test_on(self, full):
+        """On a network of the same shape it is the same hops, dataflow kept, and another schedule by its identity."""
+        fast = line(3, 100.0)
+        dataflow = full.dataflow
+        carried = full.on(fast)
+        assert carried.topology is fast
+        assert carried.dataflow is dataflow
+        assert carried == full.replaced(topology=fast)
+        assert carried != full
+        assert full.topology == line(3)
+        assert pickle.loads(pickle.dumps(carried)) == carried
+
+    @pytest.mark.parametrize("other", [ring(3), line(4), line(3).reversed(), line(3).without(links=[0])])
+    def test_on_another_shape(self, full, other):
+        """A network with other nodes or links is refused in one line."""
+        with pytest.raises(ScheduleError, match="cannot be carried to .*expected the same nodes"):
+            full.on(other)
+
     def test_repr(self, full):
         """The representation says collective, network, hops and order."""
         assert repr(full) == "Schedule(broadcast over 3 ranks, 2 chunks on line:3, 4 hops, program)"

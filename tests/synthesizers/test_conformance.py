@@ -29,6 +29,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "double_binary_tree": ((*_NOT_TO_ALL, "all_gather-", "reduce_scatter-"), ()),
     "halving_doubling": (("all_to_all-", "send_recv-"), ()),
     "ring": (_NOT_TO_ALL, ()),
+    "taccl": ((), ()),
     "tacos": (_NOT_TO_ALL, ("mesh:3x4-corners",)),  # which is not connected by itself
 }
 

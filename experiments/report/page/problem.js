@@ -96,6 +96,11 @@ class ProblemPage {
           : "",
       ],
       ["pairs", value("pairs", "text")],
+      [
+        "time limit",
+        value("time_limit_s", "number") === NONE ? "" : `${value("time_limit_s", "number")} s of synthesis`,
+      ],
+      ["scenario", value("scenario", "text")],
       ["link model", [value("latency", "text"), value("switching", "text")].filter(Boolean).join(", ")],
     ].filter(([, text]) => text && text !== NONE);
     return build(

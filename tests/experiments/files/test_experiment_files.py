@@ -54,6 +54,30 @@ class TestGrid:
             ("ring:8", "all_reduce", 2 * 10**6),
         ]
 
+    def test_time_limits(self, grid):
+        """Several time limits are an axis of the grid: runs of their own, with names of their own."""
+        runs = grid(BASE.replace("[ring]", "[ring, direct]") + "limits: {time_limit_s: [1, 2.5, 1]}\nseed: [0, 1]\n")
+        found = [(run.time_limit_s, run.seed, run.label) for run in runs]
+        assert found == [(limit, seed, label) for limit in (1, 2.5) for seed in (0, 1) for label in ("ring", "direct")]
+        assert len({run.key() for run in runs}) == len({run.describe() for run in runs}) == 8
+        assert "within 2.5 s" in runs[-1].describe()
+        assert runs[-1].problem().time_limit_s == 2.5
+
+    def test_file_of_an_option(self, grid, tmp_path, monkeypatch):
+        """A file that an option names lies beside the experiment file, and what is in it determines the result."""
+        text = BASE.replace("[ring]", "[{synthesizer: taccl, options: {sketch: mine/sketch.json}, label: mine}]")
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "sketch.json").write_text('{"nnodes": 1}')
+        (run,) = grid(text)
+        assert run.options["sketch"] == str(tmp_path / "mine" / "sketch.json")
+        monkeypatch.chdir(tmp_path)
+        (near,) = grid(text)
+        assert near.options["sketch"] == "mine/sketch.json"
+        assert near.key() == run.key()
+        (tmp_path / "mine" / "sketch.json").write_text('{"nnodes": 2}')
+        (changed,) = grid(text.replace("mine/", "./mine/"))
+        assert changed.key() != run.key()
+
     def test_only_and_repeats(self, grid):
         """A block may be for some synthesizers, and be measured more often."""
         runs = grid(
@@ -156,6 +180,9 @@ class TestMistakes:
             (BASE + "seed: [1,\n  -2]\n", "4: seed: expected a whole number >= 0, found -2"),
             (BASE + "repeats: 0\n", "3: repeats: expected a whole number >= 1, found 0"),
             (BASE + "latency: blockng\n", "3: latency: unknown value 'blockng'; expected one of blocking, pipelined"),
+            (BASE + "limits: {time_limit_s: 0}\n", "3: time_limit_s: expected a number > 0.0, found 0"),
+            (BASE + "limits:\n  time_limit_s:\n  - 1\n  - -2\n", "6: time_limit_s: expected a number > 0.0, found -2"),
+            (BASE + "limits: {time_limit_s: []}\n", "3: time_limit_s: expected a list of length >= 1"),
             (BASE + "plots: [{kind: gantt, size: 5}]\n", "3: size: "),
             (BASE + "plots: [{kind: gantt, size: 5MB}]\n", "3: size: no run is of 5MB"),
             (BASE + "plots: [{kind: gantt, only: tac}]\n", "3: only: 'tac' is like no run"),

@@ -161,6 +161,22 @@ class TestRead:
         rows = read([written([*records, other], tmp_path / "results.csv")])
         assert {"mesh:2x2, blocking", "mesh:2x2, pipelined", "mesh:3x3"} <= set(rows["place"])
 
+    def test_time_limits_tell_apart(self, records, tmp_path):
+        """Runs under several time limits are no repeats of each other."""
+        path = written(records, tmp_path / "results.csv")
+        rows = pd.read_csv(path)
+        rows = pd.concat([rows.assign(time_limit_s=limit) for limit in (None, 1.0, 2.5)])
+        rows.to_csv(path, index=False)
+        found = {place for place in read([path])["place"] if "dgx1" in place}
+        assert found == {"dgx1, no time_limit_s", "dgx1, within 1 s", "dgx1, within 2.5 s"}
+
+    def test_scenarios_tell_apart(self, records, tmp_path):
+        """What a schedule takes in other scenarios is no repeat of what it takes in its own."""
+        path = written(records, tmp_path / "results.csv")
+        rows = pd.concat([pd.read_csv(path).assign(scenario=name) for name in ("as run", "size ×16")])
+        rows.to_csv(path, index=False)
+        assert {"dgx1, as run", "dgx1, size ×16"} <= set(read([path])["place"])
+
     def test_several_files(self, records, tmp_path):
         """Files are read as one table."""
         paths = [written(part, tmp_path / f"{at}.csv") for at, part in enumerate((records[:5], records[5:]))]

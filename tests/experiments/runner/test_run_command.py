@@ -102,6 +102,19 @@ class TestResuming:
         assert len(count.read_text().splitlines()) == 6
         assert len(rows(program)) == 1
 
+    def test_time_limits(self, program, experiment):
+        """Each time limit is a run of its own that is told of it and ended at it, and none is a repeat of another."""
+        name = experiment(ONE + "synthesizers: [{synthesizer: patient, options: {seconds: 3.0}}]\n")
+        done = program("run", name, "--time-limit", "1,20,1.0", "--jobs", 1)
+        assert done.status == 0, done.stderr
+        found = [(row["time_limit_s"], row["status"]) for row in rows(program)]
+        assert found == [("1.0", "timeout"), ("20.0", "ok")]
+        assert "within 1 s: timeout" in done.stderr
+        assert "Ranking over 1 problems" in done.stdout
+        refused = program("run", name, "--time-limit", "1,0")
+        assert (refused.status, refused.stderr.count("\n")) == (2, 1)
+        assert "'0': expected more than 0 seconds" in refused.stderr
+
     def test_retry(self, program, experiment):
         """Failures are kept until --retry, what is not supported is no failure."""
         name = experiment(ONE + "synthesizers: [ring, failing, refusing]\n")

@@ -19,7 +19,7 @@ from topologies import FormatError, OptionError
 def made(label, time_us, topology="ring:4", size=10**6, status="ok", **fields):
     """Return a row of a run."""
     run = Run(topology=topology, collective="all_gather", size=size, synthesizer=label, label=label,
-              repeat=fields.pop("repeat", 0))  # fmt: skip
+              repeat=fields.pop("repeat", 0), time_limit_s=fields.pop("time_limit_s", None))  # fmt: skip
     record = Record(
         topology=topology, collective="all_gather", size=size, num_npus=4, ranks=4, chunks=1, groups=1,
         latency="blocking", switching="cut_through", synthesizer=label, status=status, time_us=time_us,
@@ -117,6 +117,19 @@ class TestLayOut:
         table = lay_out(results(rows), value="time_us")
         assert table.head == ("topology", "collective", "size", "latency", "ring")
 
+    def test_time_limits(self, results):
+        """Runs under other time limits are no repeats: each has its line, and none at all is a limit too."""
+        rows = [made("ring", time, time_limit_s=limit) for limit, time in ((None, 50.0), (1, 40.0), (10, 20.0))]
+        for name in ("results.parquet", "results.csv"):
+            table = lay_out(results(rows, name), value="time_us")
+            assert table.head == ("topology", "collective", "size", "time_limit_s", "ring")
+            assert [line[3:] for line in cells(table)] == [["none", "50.00"], ["1", "40.00"], ["10", "20.00"]]
+
+    def test_results_without_time_limits(self, results):
+        """Results of before there was a column for the time limit are laid out as they were."""
+        table = lay_out(results().drop(columns="time_limit_s"))
+        assert table.head == ("topology", "collective", "size", "ring", "tacos", "slow")
+
     @pytest.mark.parametrize(
         ("arguments", "expected"),
         [
@@ -175,6 +188,16 @@ class TestRanking:
             ["2", "ring", "29.2 %", "29.2 %", "2", "3", "0", "0"],
             ["3", "slow", "12.5 %", "18.8 %", "1", "2", "1", "0"],
         ]
+
+    def test_time_limits(self, results):
+        """A problem counts once for each time limit, and is won there by who is best there."""
+        rows = [
+            made("quick", 20.0, time_limit_s=1), made("slow", None, status="timeout", time_limit_s=1),
+            made("quick", 20.0, time_limit_s=9), made("slow", 10.0, time_limit_s=9),
+        ]  # fmt: skip
+        assert [line[:6] for line in cells(ranking(results(rows)))] == [
+            ["1", "quick", "50.0 %", "50.0 %", "1", "2"], ["2", "slow", "50.0 %", "100.0 %", "1", "1"],
+        ]  # fmt: skip
 
     def test_given_to_some_only(self, results):
         """A problem that was given to one synthesizer alone tells nothing of the others, and is left out."""

@@ -410,7 +410,11 @@ class TestKeyboard:
         assert listed(page, "Chunk 3:") == words.path(3)
         assert "Chunk 3:" in page.text_content("[role=status]")
         page.keyboard.press("Escape")
+        assert listed(page, "Chunk 3:") is None
         page.keyboard.press("Tab")
+        page.keyboard.press(" ")  # on the button that has the focus: it is pressed, and nothing plays
+        assert listed(page, "Critical path") == words.critical()
+        assert page.locator("button[aria-label=Play]").is_visible()
         page.keyboard.press("End")
         count = reduction.num_hops
         assert f"{count} of {count} transfers done" in page.text_content("[role=status]")
@@ -425,7 +429,10 @@ class TestKeyboard:
         start = pixels(page, ".player-gantt")
         assert (start != whole).any()
         page.keyboard.press("End")
-        assert (pixels(page, ".player-gantt") != start).any()
+        end = float(page.input_value(SLIDER))
+        page.locator(".player-gantt").click()
+        assert 0.75 * end < float(page.input_value(SLIDER)) < end
+        page.keyboard.press("Escape")
         page.keyboard.press("Home")
         for _ in range(3):
             page.click("button[aria-label='Zoom out']")

@@ -1,0 +1,91 @@
+"""A sketch for any topology, made without an expert: boxes, relays, symmetries and path sets.
+
+Boxes are what hangs together by the faster connections, where the largest step in bandwidth leaves equal boxes. Relays:
+where several connections between two boxes share a port, such as a NIC, chunks that many want cross from each GPU to
+its namesake only. Symmetries are looked for (`synthesizers.taccl.symmetry`), paths are the shortest and those some
+hops longer.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+
+from simulator.link_model import LinkModel
+from synthesizers.taccl.costs import Costs
+from synthesizers.taccl.demand import Demand
+from synthesizers.taccl.network import Network
+from synthesizers.taccl.sketched import local_wires
+from synthesizers.taccl.symmetry import WireMaps, free_symmetries
+from synthesizers.taccl.wires import Wires, wires_of
+from topologies import Topology
+
+#: The least step in bandwidth that tells the inside of a box from the outside.
+_STEP = 1.5
+
+
+def derived_network(topology: Topology, demand: Demand, model: LinkModel) -> Network:
+    """Return the network of a sketch that is derived from the topology alone.
+
+    Parameters
+    ----------
+    topology : Topology
+    demand : Demand
+        Chunks that several want get relays; those for one NPU go straight.
+    model : LinkModel
+    """
+    message = max(demand.nbytes, default=0)
+    everything = wires_of(topology, message)
+    box = boxes_of(everything)
+    local = local_wires(everything, box)
+    cross = [wire for wire in range(len(everything)) if box[everything.src[wire]] != box[everything.dst[wire]]]
+    if any(len(targets) > 1 for targets in demand.targets):
+        cross = _relays(everything, box, cross)
+    wires = everything.kept(sorted({*local, *cross}))
+    if (wires.hops() > topology.num_npus).any():
+        wires = everything
+    maps = WireMaps(wires, Costs(wires, model), message)
+    return Network(wires, box, symmetries=free_symmetries(maps, topology.num_npus), origin="auto")
+
+
+def boxes_of(wires: Wires) -> tuple[int, ...]:
+    """Return the box of each NPU: all in one where no step in bandwidth leaves several equal boxes of two or more."""
+    npus = wires.topology.num_npus
+    speeds = sorted(set(wires.bandwidth_gbps), reverse=True)
+    steps = sorted(
+        ((fast / slow, fast) for fast, slow in itertools.pairwise(speeds) if fast >= _STEP * slow),
+        reverse=True,
+    )
+    for _, least in steps:
+        box = list(range(npus))
+        for _ in range(npus):
+            before = list(box)
+            for wire, speed in enumerate(wires.bandwidth_gbps):
+                if speed >= least:
+                    low = min(box[wires.src[wire]], box[wires.dst[wire]])
+                    box[wires.src[wire]] = box[wires.dst[wire]] = low
+            if box == before:
+                break
+        names = sorted(set(box))
+        sizes = {box.count(name) for name in names}
+        if len(names) > 1 and len(sizes) == 1 and min(sizes) > 1:
+            return tuple(names.index(name) for name in box)
+    return (0,) * npus
+
+
+def _relays(wires: Wires, box: tuple[int, ...], cross: list[int]) -> list[int]:
+    """Return the wires between boxes that are left when those that share a port are thinned out to namesakes."""
+    sharing: dict[int, set[int]] = defaultdict(set)
+    for wire in cross:
+        for link in wires.routes[wire]:
+            sharing[link].add(wires.src[wire] * len(box) + wires.dst[wire])
+    rank: dict[int, int] = {}
+    seen: dict[int, int] = defaultdict(int)
+    for npu, name in enumerate(box):
+        rank[npu] = seen[name]
+        seen[name] += 1
+    return [
+        wire for wire in cross
+        if rank[wires.src[wire]] == rank[wires.dst[wire]]
+        or all(len(sharing[link]) == 1 for link in wires.routes[wire])
+    ]  # fmt: skip

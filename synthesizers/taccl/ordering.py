@@ -1,0 +1,180 @@
+"""Stage 2 of TACCL (arXiv 2111.04867, section 5.2), ordering: in which order each link and port carries its chunks.
+
+List scheduling of the routed sends: of those that are ready, the one of the least key goes next, as soon as its ports
+are free. With est(s) the earliest start of send s, rest(s) the longest way from its start to a last arrival below it
+in its chunk's tree, and own(s) = 0 where a sender sends its own chunk to another box, the keys are
+
+- with switches (−rest, est), across boxes (est, own, −rest), as published, both among the sends that can start first;
+- est − w · rest for some weights w;
+- (est, latest start in the best order so far): what is late goes first.
+
+All are tried; the order of the shortest makespan wins.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Sequence
+
+from synthesizers.taccl.costs import Costs
+from synthesizers.taccl.demand import Demand
+from synthesizers.taccl.network import Network
+from synthesizers.taccl.plan import Plan, Unit, timed
+
+Send = tuple[int, int]  # (chunk, wire)
+_Key = Callable[[int, Send], tuple]
+
+#: Rounds in which latest starts give the priorities.
+_ROUNDS = 3
+
+#: More sends than this are ordered by the published keys only.
+_MANY = 5_000
+
+
+def best_order(
+    network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], until: float | None = None
+) -> Plan:
+    """Return the plan of the best order of the routed sends, each alone.
+
+    Parameters
+    ----------
+    network : Network
+    demand : Demand
+    costs : Costs
+    routes : sequence of sequences of int
+        The wires that each chunk takes: a tree from its holders to those who want it.
+    until : float, optional
+        When `time.perf_counter` says so, no more keys are tried.
+    """
+    rest = _rest(network, demand, costs, routes)
+    own = {
+        (chunk, wire): int(network.wires.src[wire] not in demand.sources[chunk]) if wire in network.cross else 0
+        for chunk, wires in enumerate(routes) for wire in wires
+    }  # fmt: skip
+    keys: list[_Key] = [
+        lambda est, send: (est, -rest[send], own[send]) if network.switched else (est, own[send], -rest[send]),
+        lambda est, send: (est, -rest[send]) if not network.switched else (est, own[send], -rest[send]),
+    ]
+    if len(rest) <= _MANY:
+        keys += [lambda est, send, weight=weight: (4 * est - weight * rest[send],) for weight in (1, 2, 4)]  # type: ignore[misc]
+    best: Plan | None = None
+    for key in keys:
+        if best is not None and until is not None and time.perf_counter() > until:
+            return best
+        plan = _listed(network, demand, costs, routes, key)
+        if best is None or plan.time_ps < best.time_ps:
+            best = plan
+    assert best is not None
+    if len(rest) > _MANY:
+        return best
+    for _ in range(_ROUNDS):
+        if until is not None and time.perf_counter() > until:
+            break
+        late = _latest_starts(best, network, demand, costs)
+        plan = min(
+            (_listed(network, demand, costs, routes, key) for key in (
+                lambda est, send, late=late: (est, late[send]),
+                lambda est, send, late=late: (late[send], est),
+            )), key=lambda plan: plan.time_ps,
+        )  # fmt: skip
+        if plan.time_ps >= best.time_ps:
+            break
+        best = plan
+    return best
+
+
+def _rest(network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]]) -> dict[Send, int]:
+    """Return the time from the start of each send to the last arrival below it."""
+    wires = network.wires
+    rest: dict[Send, int] = {}
+    for chunk, taken in enumerate(routes):
+        onward: dict[int, list[int]] = {}
+        for wire in taken:
+            onward.setdefault(wires.src[wire], []).append(wire)
+        stack = [wire for source in demand.sources[chunk] for wire in onward.get(source, ())]
+        order = []
+        while stack:
+            wire = stack.pop()
+            order.append(wire)
+            stack += onward.get(wires.dst[wire], ())
+        for wire in reversed(order):
+            below = max((rest[chunk, after] for after in onward.get(wires.dst[wire], ())), default=0)
+            rest[chunk, wire] = costs.of(wire, demand.nbytes[chunk]).time + below
+    return rest
+
+
+def _listed(network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], key: _Key) -> Plan:
+    """Return the plan of list scheduling by a key, which never falls as est grows."""
+    wires = network.wires
+    onward: dict[tuple[int, int], list[int]] = {}
+    own_left: dict[int, int] = {}  # wire → own chunks still to be sent over it
+    for chunk, taken in enumerate(routes):
+        for wire in taken:
+            onward.setdefault((chunk, wires.src[wire]), []).append(wire)
+            if network.own_first and wire in network.cross and wires.src[wire] in demand.sources[chunk]:
+                own_left[wire] = own_left.get(wire, 0) + 1
+    free: dict[int, int] = {}
+    held_back: dict[int, list[tuple[Send, int]]] = {}
+    heap: list[tuple[tuple, Send, int]] = []
+
+    def earliest(send: Send, ready: int) -> int:
+        est = ready
+        for port, offset, _ in costs.of(send[1], demand.nbytes[send[0]]).holds:
+            est = max(est, free.get(port, 0) - offset)
+        return est
+
+    def offer(chunk: int, npu: int, ready: int) -> None:
+        for wire in onward.get((chunk, npu), ()):
+            if own_left.get(wire) and npu not in demand.sources[chunk]:
+                held_back.setdefault(wire, []).append(((chunk, wire), ready))
+            else:
+                heapq.heappush(heap, (key(earliest((chunk, wire), ready), (chunk, wire)), (chunk, wire), ready))
+
+    for chunk, sources in enumerate(demand.sources):
+        for source in sources:
+            offer(chunk, source, 0)
+    units: list[Unit] = []
+    starts: list[int] = []
+    last = 0
+    while heap:
+        old, send, ready = heapq.heappop(heap)
+        start = earliest(send, ready)
+        now = key(start, send)
+        if now > old:
+            heapq.heappush(heap, (now, send, ready))
+            continue
+        chunk, wire = send
+        cost = costs.of(wire, demand.nbytes[chunk])
+        for port, offset, held in cost.holds:
+            free[port] = start + offset + held
+        units.append((wire, (chunk,)))
+        starts.append(start)
+        last = max(last, start + cost.time)
+        offer(chunk, wires.dst[wire], start + cost.time)
+        if own_left.get(wire) and wires.src[wire] in demand.sources[chunk]:
+            own_left[wire] -= 1
+            if not own_left[wire]:
+                for waiting, since in held_back.pop(wire, []):
+                    heapq.heappush(heap, (key(earliest(waiting, since), waiting), waiting, since))
+    order = sorted(range(len(units)), key=lambda unit: (starts[unit], unit))
+    return timed([units[unit] for unit in order], wires, demand, costs)
+
+
+def _latest_starts(plan: Plan, network: Network, demand: Demand, costs: Costs) -> dict[Send, int]:
+    """Return the latest start of each send that does not make the plan longer, its order kept."""
+    wires = network.wires
+    due: dict[tuple[int, int], int] = {}
+    port_due: dict[int, int] = {}
+    late: dict[Send, int] = {}
+    for wire, (chunk,) in reversed(plan.units):
+        cost = costs.of(wire, demand.nbytes[chunk])
+        start = due.get((chunk, wires.dst[wire]), plan.time_ps) - cost.time
+        for port, offset, held in cost.holds:
+            start = min(start, port_due.get(port, plan.time_ps + offset + held) - offset - held)
+        for port, offset, _ in cost.holds:
+            port_due[port] = start + offset
+        source = chunk, wires.src[wire]
+        due[source] = min(due.get(source, plan.time_ps), start)
+        late[chunk, wire] = start
+    return late

@@ -1,0 +1,237 @@
+"""TACCL: sketch-guided synthesis by mixed-integer programs (A. Shah et al., NSDI 2023, arXiv 2111.04867), open solvers.
+
+What copies is solved as it is; ReduceScatter and Reduce are the schedules of AllGather and Broadcast on the reversed
+network (with the sketch reversed too), played backwards; AllReduce is ReduceScatter then AllGather.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from schedules import Collective, Schedule
+from schedules import collective as collective_named
+from synthesizers.base import OptionsBase, Synthesizer
+from synthesizers.problem import Problem
+from synthesizers.taccl.auto_sketch import derived_network
+from synthesizers.taccl.costs import Costs, profile_costs
+from synthesizers.taccl.demand import demand_of
+from synthesizers.taccl.network import Network
+from synthesizers.taccl.plan import in_pieces, schedule_of, timed
+from synthesizers.taccl.profile import Profile, read_profile
+from synthesizers.taccl.sketch import Sketch, read_sketch
+from synthesizers.taccl.sketched import checked_symmetries, sketched_network
+from synthesizers.taccl.stages import Budget, Outcome, Solver, finer, run_stages
+from synthesizers.tacos import Tacos
+from synthesizers.tuning import Pieces, fastest, tuned
+from topologies import Topology, ring
+
+_BACKWARD = {"reduce_scatter", "reduce"}
+
+#: Effort without a time limit, and of each second of one.
+_EFFORT, _EFFORT_PER_S = 0.15, 0.1
+
+#: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces.
+_SOLVING = 0.8
+
+#: Slack of paths that is tried without a sketch.
+_SLACKS = (0, 1, 2)
+
+#: An AllReduce of more hops is not listed anew: that takes more memory than it gains time.
+_RELIST_HOPS = 2**21
+
+#: Chunks times NPUs at most.
+_MOST_PLACES = 200_000
+
+
+class TacclOptions(OptionsBase, frozen=True, kw_only=True):
+    """Options of `Taccl`.
+
+    Attributes
+    ----------
+    sketch : str
+        A sketch file of TACCL, or ``auto``: one derived from the topology.
+    profile : str
+        A link profile of TACCL for the costs that the solvers count with; empty: those of the topology.
+    solver : str
+        ``highs``, ``cp_sat``, or ``auto``: for each stage the faster one as measured.
+    slack : int or "auto"
+        Hops by which a chunk's paths may be longer than the shortest; ``auto``: none with a sketch, else what is best.
+    pieces : int or "auto"
+        How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch.
+    effort : float or "auto"
+        Work of the solvers, some seconds each; ``auto``: 0.15, or 0.1 for each second of a time limit.
+    warm_start : str
+        ``auto``: TACOS and a ring give the upper bound where the sketch is ``auto``, and the schedule if nothing
+        better is found; ``none``: only what TACCL itself finds.
+    """
+
+    sketch: str = "auto"
+    profile: str = ""
+    solver: Solver = "auto"
+    slack: Annotated[int, msgspec.Meta(ge=0)] | Literal["auto"] = "auto"
+    pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
+    effort: Annotated[float, msgspec.Meta(gt=0)] | Literal["auto"] = "auto"
+    warm_start: Literal["auto", "none"] = "auto"
+
+
+class Taccl(Synthesizer):
+    """Routing, ordering and scheduling by mixed-integer programs, guided by a sketch."""
+
+    name = "taccl"
+    reference = (
+        "A. Shah et al., TACCL: Guiding Collective Algorithm Synthesis using Communication Sketches, NSDI 2023 "
+        "(arXiv 2111.04867)"
+    )
+    Options = TacclOptions
+
+    def supports(self, problem: Problem) -> str | None:
+        """Return why not: custom reductions have no reverse, and large problems make no model."""
+        collective = problem.collective
+        if collective.kind == "custom" and collective.reduces:
+            return "plans copies and their reversals; a custom reduction is neither"
+        places = collective.num_chunks * problem.topology.num_npus
+        if places > _MOST_PLACES:
+            return f"{places} pairs of chunk and NPU are beyond mixed-integer programs; at most {_MOST_PLACES}"
+        return None
+
+    def warm_up(self) -> None:
+        """Load the solvers, and compile what the start runs."""
+        Tacos().warm_up()
+        self.synthesize(Problem(ring(4), collective_named("all_reduce", 4), 2**20), TacclOptions())
+
+    def synthesize(self, problem: Problem, options: Any) -> Schedule:
+        """Return the best schedule within the budget; `notes["stages"]` records how it came about.
+
+        Raises
+        ------
+        OptionError
+            A sketch or profile that cannot be read or does not fit; names the key and the GPUs at fault.
+        """
+        return _Synthesis(problem, options).schedule()
+
+
+class _Synthesis:
+    """One problem: its sketch and profile, read once, and the outcomes that schedules are made of."""
+
+    def __init__(self, problem: Problem, options: TacclOptions) -> None:
+        self.problem, self.options = problem, options
+        self.sketch: Sketch | None = None if options.sketch == "auto" else read_sketch(options.sketch)
+        self.profile: Profile | None = read_profile(options.profile) if options.profile else None
+        limit = problem.time_limit_s
+        effort = options.effort
+        if effort == "auto":
+            effort = _EFFORT if limit is None else _EFFORT_PER_S * limit
+        until = None if limit is None else time.perf_counter() + _SOLVING * limit
+        self.budget = Budget(effort, until, problem.seed)
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of the problem."""
+        problem, collective = self.problem, self.problem.collective
+        if collective.kind == "all_reduce":
+            gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
+            self.budget.effort /= 2
+            until, self.budget.until = self.budget.until, _halfway(self.budget.until)
+            scattered = self._outcome(gathering, problem.topology.reversed(), backwards=True)
+            self.budget.until = until
+            gathered = self._outcome(gathering, problem.topology, backwards=False)
+            result = tuned(problem, lambda pieces: self._joined(scattered, gathered, pieces), self._pieces)
+            outcomes = [scattered, gathered]
+        elif collective.kind in _BACKWARD:
+            outcome = self._outcome(collective.reversed(), problem.topology.reversed(), backwards=True)
+            result = tuned(problem, lambda pieces: self._reversed(outcome, pieces), self._pieces)
+            outcomes = [outcome]
+        else:
+            outcome = self._outcome(collective, problem.topology, backwards=False)
+            result = tuned(problem, lambda pieces: self._forward(outcome, pieces), self._pieces)
+            outcomes = [outcome]
+        notes: dict[str, Any] = {
+            "stages": [stage for outcome in outcomes for stage in outcome.stages],
+            "origin": [outcome.origin for outcome in outcomes],
+            "sketch": self.options.sketch,
+        }
+        if self.budget.clock:
+            notes["time_limited"] = True
+        return result.with_notes(**notes)
+
+    @property
+    def warm(self) -> bool:
+        """Whether other synthesizers may help: not where a sketch says what may be used."""
+        return self.options.warm_start == "auto" and self.sketch is None
+
+    @property
+    def _pieces(self) -> Pieces:
+        """The option, but a custom collective cannot be cut."""
+        return self.options.pieces if self.problem.collective.kind != "custom" else 1
+
+    def _outcome(self, collective: Collective, topology: Topology, backwards: bool) -> Outcome:
+        """Return the outcome of a collective that copies."""
+        problem = replace(self.problem, topology=topology, collective=collective)
+        if self.sketch is None:
+            demand = demand_of(collective, problem.size)
+            network = derived_network(topology, demand, problem.model)
+        else:
+            chunkup = self.sketch.hyperparameters.input_chunkup
+            demand = demand_of(collective if chunkup == 1 else collective.refined(chunkup), problem.size)
+            sketch = self.sketch
+            if backwards:
+                sketch = sketch.reversed(topology.num_npus // sketch.nnodes)
+            network = sketched_network(topology, sketch, max(demand.nbytes, default=0))
+        exact = Costs(network.wires, problem.model, network.extra_ports)
+        checked_symmetries(network, exact, max(demand.nbytes, default=0))
+        costs = (
+            exact if self.profile is None else _profiled(exact, self.profile, network, max(demand.nbytes, default=1))
+        )
+        slacks: tuple[int, ...] = _SLACKS if self.sketch is None else (0,)
+        if self.options.slack != "auto":
+            slacks = (self.options.slack,)
+        outcome = run_stages(problem, network, demand, costs, self.options.solver, self.budget, self.warm, slacks)
+        if self.profile is not None:
+            outcome.costs = exact
+            outcome.plan = timed(outcome.plan.units, network.wires, demand, exact)
+        return outcome
+
+    def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int) -> Schedule:
+        """Return ReduceScatter then AllGather: one after the other as planned, or overlapping, whichever is faster."""
+        first, then = self._reversed(scattered, pieces), self._forward(gathered, pieces)
+        joined = first.then(then).with_notes(pieces=pieces)
+        if "fifo" in (first.order, then.order) or joined.num_hops > _RELIST_HOPS:
+            return joined
+        from simulator import relist  # needs numba from its first line
+
+        notes = {"planned_us": first.notes["planned_us"] + then.notes["planned_us"], "pieces": pieces}
+        ordered = joined.replaced(order="program", notes=notes)
+        overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(**notes)
+        return fastest(self.problem, [ordered, overlapped])
+
+    def _forward(self, outcome: Outcome, pieces: int) -> Schedule:
+        """Return the schedule of an outcome."""
+        if pieces > 1:
+            wires, demand = outcome.network.wires, outcome.demand
+            cut = [in_pieces(plan, wires, demand, pieces, {"pieces": pieces}) for plan in outcome.plans.values()]
+            anew = finer(outcome, pieces, self.budget, self.warm)
+            if anew is not None:
+                notes = {"planned_us": anew.plan.time_ps / 1e6, "pieces": pieces}
+                cut.append(schedule_of(anew.plan, wires, anew.demand, outcome.costs, notes))
+            return fastest(outcome.problem, cut)
+        notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
+        return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
+
+    def _reversed(self, outcome: Outcome, pieces: int) -> Schedule:
+        """Return the schedule of an outcome played backwards, as long as it was."""
+        forward = self._forward(outcome, pieces)
+        return forward.reverse().with_notes(**forward.notes)
+
+
+def _halfway(until: float | None) -> float | None:
+    """Return the middle of the time that is left."""
+    return None if until is None else (time.perf_counter() + until) / 2
+
+
+def _profiled(exact: Costs, profile: Profile, network: Network, chunk_bytes: int) -> Costs:
+    """Return costs as a profile gives them for a chunk."""
+    given = profile_costs(profile, network.wires, network.box)
+    return replace(exact, given=given, unit=chunk_bytes, _known={})

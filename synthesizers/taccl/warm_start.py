@@ -1,0 +1,90 @@
+"""Warm starts: schedules of other synthesizers as plans, so that there is an upper bound before a solver starts.
+
+A schedule serves if each of its routes is a wire of the network and its chunks are those of the demand; it is then
+timed here, in its own order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+
+from schedules import Collective, Schedule
+from simulator import hop_times
+from synthesizers.problem import Problem
+from synthesizers.taccl.costs import Costs
+from synthesizers.taccl.demand import Demand
+from synthesizers.taccl.network import Network
+from synthesizers.taccl.plan import Plan, timed
+from topologies.exceptions import CollbenchError
+
+#: Trials of TACOS.
+_TRIALS = 16
+
+
+def warm_starts(
+    problem: Problem, network: Network, demand: Demand, costs: Costs, allowed: list[list[int]]
+) -> Iterator[tuple[str, Plan]]:
+    """Give (name, plan) of TACOS and of rings where they solve the problem over allowed wires."""
+    for name, schedule in _schedules(problem, demand.collective):
+        plan = _as_plan(schedule, problem, network, demand, costs, allowed)
+        if plan is not None:
+            yield name, plan
+
+
+def _schedules(problem: Problem, cut: Collective) -> Iterator[tuple[str, Schedule]]:
+    """Give the schedules of others that have the chunks of a collective."""
+    from synthesizers.ring import Ring, RingOptions
+    from synthesizers.tacos import Tacos, TacosOptions
+
+    tacos, ring, finer = Tacos(), Ring(), replace(problem, collective=cut)
+    if tacos.supports(finer) is None:
+        with suppress(CollbenchError):  # what is no help is no harm
+            yield tacos.name, tacos.synthesize(finer, TacosOptions(trials=_TRIALS, threads=1))
+    if ring.supports(problem) is not None or cut.kind == "custom":
+        return
+    pieces = cut.chunks // problem.collective.chunks
+    with suppress(CollbenchError):
+        yield ring.name, ring.synthesize(finer, RingOptions(rings=1, direction="one_way", pieces=1))
+    if pieces > 1:
+        with suppress(CollbenchError):
+            # Rings cut chunks themselves: into one part for each ring and direction.
+            whole = ring.synthesize(problem, RingOptions(pieces=1))
+            parts = whole.collective.chunks // problem.collective.chunks
+            if parts > 1 and pieces % parts == 0:
+                yield ring.name, ring.synthesize(problem, RingOptions(pieces=pieces // parts))
+
+
+def _as_plan(
+    schedule: Schedule, problem: Problem, network: Network, demand: Demand, costs: Costs, allowed: list[list[int]]
+) -> Plan | None:
+    """Return a schedule as a plan; None where it takes wires that are not allowed, or has other chunks."""
+    if schedule.collective.num_chunks != demand.collective.num_chunks or schedule.num_hops == 0:
+        return None
+    wire_of = {(*route,): wire for wire, route in enumerate(network.wires.routes)}
+    permitted = [set(wires) for wires in allowed]
+    routes: dict[int, list[int]] = {}
+    flow = np.full(schedule.num_hops, -1) if schedule.flow is None else schedule.flow
+    for hop, name in enumerate(flow.tolist()):
+        routes.setdefault(hop + len(flow) if name < 0 else name, []).append(hop)
+    begin = hop_times(schedule, problem.size, problem.model)[0]
+    sends = []
+    for hops in routes.values():
+        wire = wire_of.get(tuple(schedule.link[hops].tolist()))
+        chunk = int(schedule.chunk[hops[0]])
+        if wire is None or wire not in permitted[chunk]:
+            return None
+        sends.append((int(begin[hops[0]]), hops[0], chunk, wire))
+    have = {(chunk, npu) for chunk, sources in enumerate(demand.sources) for npu in sources}
+    units = []
+    for _, _, chunk, wire in sorted(sends):
+        target = chunk, network.wires.dst[wire]
+        if (chunk, network.wires.src[wire]) not in have:
+            return None  # moments without duration: listed in an order that time alone does not give back
+        if target not in have:
+            have.add(target)
+            units.append((wire, (chunk,)))
+    return timed(units, network.wires, demand, costs)

@@ -1,0 +1,246 @@
+"""The stages: routing against trying everything, orders and messages against the simulator, symmetries and boxes."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedules import Collective, collective, verify
+from simulator import LinkModel, simulate_ps
+from synthesizers.taccl.auto_sketch import boxes_of, derived_network
+from synthesizers.taccl.contiguity import LONGEST
+from synthesizers.taccl.costs import Costs
+from synthesizers.taccl.cp_sat import solve_cp_sat
+from synthesizers.taccl.demand import demand_of
+from synthesizers.taccl.exact import exact_plan
+from synthesizers.taccl.greedy import greedy_routes
+from synthesizers.taccl.highs import solve_highs
+from synthesizers.taccl.model import OPTIMAL, Limits
+from synthesizers.taccl.network import Network, allowed_wires
+from synthesizers.taccl.ordering import best_order
+from synthesizers.taccl.plan import schedule_of, timed
+from synthesizers.taccl.routing import routing_model
+from synthesizers.taccl.scheduling import scheduling_model
+from synthesizers.taccl.symmetry import WireMaps, chunk_image, free_symmetries, rotation
+from synthesizers.taccl.wires import wires_of
+from topologies import Topology, parse_topology
+
+KINDS = ("all_gather", "all_to_all", "broadcast", "gather", "scatter")
+
+
+@st.composite
+def started(draw):
+    """Draw a copying problem on a random network, maybe with switches, and its greedy start."""
+    npus, switches = draw(st.integers(2, 7)), draw(st.integers(0, 2))
+    nodes = draw(st.permutations(range(npus + switches)))
+    ends = list(zip(nodes, nodes[1:] + nodes[:1], strict=True))
+    node = st.integers(0, npus + switches - 1)
+    ends += [pair for pair in draw(st.lists(st.tuples(node, node), max_size=2 * npus)) if pair[0] != pair[1]]
+    rows = [(a, b, draw(st.sampled_from([0.0, 0.5, 3.0])), draw(st.sampled_from([5.0, 20.0]))) for a, b in ends]
+    topology = Topology.from_links(npus, rows, num_switches=switches)
+    work = collective(draw(st.sampled_from(KINDS)), npus, chunks=draw(st.integers(1, 2)))
+    model = LinkModel(draw(st.sampled_from(["blocking", "pipelined"])),
+                      draw(st.sampled_from(["cut_through", "store_and_forward"])))  # fmt: skip
+    return problem_of(topology, work, draw(st.sampled_from([0, 1, 10**5])), model)
+
+
+def problem_of(topology, work: Collective, size=10**6, model=None):
+    """Return (network, demand, costs, allowed, size, model) of a problem without a sketch."""
+    model = model or LinkModel()
+    demand = demand_of(work, size)
+    network = derived_network(topology, demand, model)
+    return network, demand, Costs(network.wires, model), allowed_wires(network, demand), size, model
+
+
+class TestPlans:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(problem=started())
+    def test_planned(self, problem):
+        """On any network and link model the schedule is right, and simulated no later than planned."""
+        network, demand, costs, allowed, size, model = problem
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
+        schedule = schedule_of(plan, network.wires, demand, costs, {})
+        verify(schedule)
+        assert simulate_ps(schedule, size, model) <= plan.time_ps
+
+    def test_without_switches_exactly(self):
+        """Where no route is longer than a link, planned and simulated times are the same."""
+        network, demand, costs, allowed, size, model = problem_of(
+            parse_topology("mesh:3x3"), collective("all_gather", 9)
+        )
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
+        assert simulate_ps(schedule_of(plan, network.wires, demand, costs, {}), size, model) == plan.time_ps
+
+    def test_no_time(self):
+        """When time is up the first order is taken, and it is whole."""
+        network, demand, costs, allowed, *_ = problem_of(parse_topology("switch:6"), collective("all_gather", 6))
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed, 0.0), 0.0)
+        verify(schedule_of(plan, network.wires, demand, costs, {}))
+
+
+class TestRouting:
+    @pytest.mark.parametrize("solve", [solve_highs, solve_cp_sat])
+    @pytest.mark.parametrize(
+        ("name", "kind", "steps"),
+        [
+            ("ring:5", "all_gather", 2),
+            ("ring:5", "all_to_all", 3),
+            ("line:3", "all_gather", 2),
+        ],
+    )
+    def test_known(self, solve, name, kind, steps):
+        """T is the known number of steps: of the busiest link, or of the farthest chunk."""
+        topology = parse_topology(f"{name}@50GB/s,0us")
+        network, demand, costs, allowed, *_ = problem_of(topology, collective(kind, topology.num_npus))
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
+        routing = routing_model(network, demand, costs, allowed, plan.time_ps, symmetric=False)
+        solution = solve(routing.model, Limits(5.0))
+        chunk_ps = costs.of(0, max(demand.nbytes)).time
+        assert solution.status == OPTIMAL
+        assert solution.values[routing.time] * routing.step_ps == pytest.approx(steps * chunk_ps, rel=1e-3)
+        ordered = best_order(network, demand, costs, routing.routes(solution, demand, network))
+        verify(schedule_of(ordered, network.wires, demand, costs, {}))
+        assert ordered.time_ps >= steps * chunk_ps - 1
+
+    def test_symmetry(self):
+        """Joined variables are as many as there are orbits, and give the same T on a ring."""
+        network, demand, costs, allowed, *_ = problem_of(parse_topology("ring:6"), collective("all_gather", 6))
+        limit = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed)).time_ps
+        whole, joined = (routing_model(network, demand, costs, allowed, limit, each) for each in (False, True))
+        assert len(set(whole.used.values())) == 6 * len(set(joined.used.values()))
+        values = [solve_cp_sat(each.model, Limits(5.0)).values[each.time] for each in (whole, joined)]
+        assert values[0] == values[1]
+
+    @pytest.mark.parametrize(("strategy", "better"), [("uc-min", min), ("uc-max", max)])
+    def test_unique_connections(self, strategy, better):
+        """uc-min uses the fewest wires that the least T allows, uc-max the most; both keep T."""
+        counts = {}
+        for each in ("uc-min", "uc-max"):
+            topology = parse_topology("fully_connected:4@50GB/s,0us")
+            derived, demand, costs, allowed, *_ = problem_of(topology, collective("broadcast", 4, chunks=2))
+            network = Network(derived.wires, derived.box, each)
+            routing = routing_model(network, demand, costs, allowed, 10 * costs.of(0, demand.nbytes[0]).time, False)
+            solution = solve_cp_sat(routing.model, Limits(5.0))
+            routes = routing.routes(solution, demand, network)
+            counts[each] = len({wire for taken in routes for wire in taken})
+            loads = [sum(wire in taken for taken in routes) for wire in range(len(network.wires))]
+            assert max(loads) <= 2
+        assert counts[strategy] == better(counts.values())
+        assert counts["uc-min"] < counts["uc-max"]
+
+
+def wires_into(network, wire, chunk):
+    """Return whether a wire leads from the holder of a chunk of a three-rank AllGather straight to another rank."""
+    return network.wires.src[wire] == chunk
+
+
+class TestExact:
+    def test_brute_force(self):
+        """On a triangle with one slow side the optimum is that of trying all trees and orders."""
+        rows = [
+            (0, 1, 0.0, 10.0),
+            (1, 0, 0.0, 10.0),
+            (1, 2, 0.0, 10.0),
+            (2, 1, 0.0, 10.0),
+            (0, 2, 0.0, 4.0),
+            (2, 0, 0.0, 4.0),
+        ]
+        topology = Topology.from_links(3, rows)
+        network, demand, costs, allowed, *_ = problem_of(topology, collective("all_gather", 3), 3 * 10**4)
+        network = Network(network.wires, (0, 0, 0))
+        trees = [
+            [
+                taken
+                for taken in itertools.combinations(allowed[chunk], 2)
+                if {network.wires.dst[wire] for wire in taken} == set(demand.targets[chunk])
+            ]
+            for chunk in range(3)
+        ]
+        best = None
+        for routes in itertools.product(*trees):
+            sends = [(wire, (chunk,)) for chunk, taken in enumerate(routes) for wire in taken]
+            for order in itertools.permutations(sends):
+                try:
+                    plan = timed(order, network.wires, demand, costs)
+                except KeyError:  # a send before its chunk is there
+                    continue
+                best = plan.time_ps if best is None else min(best, plan.time_ps)
+        sends = [(wire, (chunk,)) for wire in range(6) for chunk in range(3) if wires_into(network, wire, chunk)]
+        start = timed(sends, network.wires, demand, costs)
+        found = exact_plan(network, demand, costs, allowed, start, Limits(5.0), symmetric=False)
+        solution, plan, _ = found
+        assert solution.status == OPTIMAL
+        assert min(start.time_ps, plan.time_ps if plan else start.time_ps) == best
+
+
+class TestContiguity:
+    @pytest.mark.parametrize("solve", [solve_highs, solve_cp_sat])
+    @pytest.mark.parametrize("chunks", [2, 6, 9])
+    def test_one_link(self, solve, chunks):
+        """k chunks over one link between boxes go as ⌈k / 6⌉ messages: α that often, and all bytes."""
+        topology = Topology.from_links(2, [(0, 1, 5.0, 1.0), (1, 0, 5.0, 1.0)])
+        work = collective("broadcast", 2, chunks=chunks)
+        demand = demand_of(work, 1000 * chunks)
+        network = Network(wires_of(topology, 1000), (0, 1))
+        costs = Costs(network.wires, LinkModel())
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed_wires(network, demand)))
+        assert plan.time_ps == chunks * 6_000_000
+        scheduling = scheduling_model(network, demand, costs, plan)
+        solution = solve(scheduling.model, Limits(20.0))
+        merged = scheduling.plan(solution, network, demand, costs)
+        assert solution.status == OPTIMAL
+        assert merged.time_ps == -(-chunks // LONGEST) * 5_000_000 + chunks * 1_000_000
+        schedule = schedule_of(merged, network.wires, demand, costs, {})
+        verify(schedule)
+        assert simulate_ps(schedule, 1000 * chunks) == merged.time_ps
+        assert max(len(members) for _, members in merged.units) <= LONGEST
+
+    def test_inside_a_box(self):
+        """Inside a box nothing is merged, so nothing is left to decide."""
+        network, demand, costs, allowed, *_ = problem_of(parse_topology("ring:4"), collective("all_gather", 4))
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
+        assert scheduling_model(network, demand, costs, plan) is None
+
+
+class TestSymmetry:
+    @pytest.mark.parametrize(
+        ("name", "size"),
+        [("ring:6", 6), ("torus:4x4", 16), ("mesh:4x4", 4), ("dgx1", 4), ("hypercube:3", 8), ("line:3", 1)],
+    )
+    def test_free(self, name, size):
+        """What is found leaves no NPU in place, keeps the network, and makes orbits of at least the known size."""
+        topology = parse_topology(name)
+        wires = wires_of(topology, 10**6)
+        maps = WireMaps(wires, Costs(wires, LinkModel()), 10**6)
+        found = free_symmetries(maps, topology.num_npus)
+        orbit = {0}
+        for _ in range(topology.num_npus):
+            orbit |= {permutation[npu] for permutation in found for npu in orbit}
+        assert len(orbit) >= size
+        for permutation in found:
+            assert maps.image(permutation)[0] is not None
+            assert all(permutation[npu] != npu for npu in range(topology.num_npus))
+
+    def test_rotation(self):
+        """[offset, group] turns each group by itself."""
+        assert rotation(6, 1, 3) == (1, 2, 0, 4, 5, 3)
+
+    def test_chunks(self):
+        """AllGather and AllToAll are symmetric, a Broadcast is not."""
+        turn = rotation(4, 1, 4)
+        assert chunk_image(demand_of(collective("all_gather", 4, chunks=2), 64), turn) == [2, 3, 4, 5, 6, 7, 0, 1]
+        assert chunk_image(demand_of(collective("all_to_all", 4), 64), turn) is not None
+        assert chunk_image(demand_of(collective("broadcast", 4), 64), turn) is None
+
+
+class TestBoxes:
+    @pytest.mark.parametrize(
+        ("name", "boxes"),
+        [("ndv2:2", 2), ("dgx2:2", 2), ("dgx_a100:4", 4), ("mesh:4x4", 1), ("switch:8", 1), ("dgx1", 1)],
+    )
+    def test_of_machines(self, name, boxes):
+        """The boxes of machines are found, and networks of one sort of links are one box."""
+        assert len(set(boxes_of(wires_of(parse_topology(name), 10**6)))) == boxes

@@ -1,0 +1,198 @@
+"""The whole synthesizer: known answers, all collectives, sketches and none, budgets, and what it records."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedules import KINDS, collective, custom, verify
+from simulator import algbw_gbps, simulate_us
+from synthesizers import Problem, parse_options
+from synthesizers.taccl import Taccl, profile_topology, read_profile
+from topologies import OptionError, Topology, parse_topology
+
+COPYING = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
+
+
+def solved(topology, kind, size, time_limit_s=None, root=0, **options):
+    """Return the verified schedule of a problem and its simulated time."""
+    topology = parse_topology(topology) if isinstance(topology, str) else topology
+    problem = Problem(topology, collective(kind, topology.num_npus, root=root), size, time_limit_s=time_limit_s)
+    schedule = Taccl().synthesize(problem, parse_options(Taccl(), options))
+    verify(schedule)
+    time_us = simulate_us(schedule, size)
+    planned = schedule.notes.get("planned_us")
+    if planned is not None:
+        assert time_us <= planned + 1e-6
+    return schedule, time_us
+
+
+class TestCostUnits:
+    """The measured table of the published models, on the networks of the published profiles."""
+
+    @pytest.mark.parametrize(
+        ("nodes", "gpus", "kind", "published"),
+        [(2, 2, "all_gather", 215), (2, 2, "all_to_all", 409), (2, 4, "all_gather", 427), (3, 2, "all_gather", 421)],
+    )
+    def test_hub(self, hub, write, sketch_content, nodes, gpus, kind, published):
+        """On hubs it needs no more than the published code with a commercial solver; the two proven optima are met."""
+        content = sketch_content(nodes, offsets=[[gpus, nodes * gpus]])
+        content["intranode_sketch"] = {"strategy": "switch", "switches": [list(range(gpus))],
+                                       "switch_hyperedge_strategy": ["uc-min"]}  # fmt: skip
+        topology = profile_topology(hub(gpus), "hub_and_spoke", nodes)
+        _, time_us = solved(topology, kind, nodes * gpus * 10**6, sketch=write(content))
+        assert time_us <= published + 1e-3
+        if nodes == gpus:
+            assert time_us == pytest.approx(published, abs=1e-3)
+
+    @pytest.mark.parametrize(
+        ("nodes", "kind", "published"), [(2, "all_gather", 945), (4, "all_gather", 2658.8), (2, "all_to_all", 6824)]
+    )
+    def test_ndv2(self, ndv2_profile, write, sketch_content, nodes, kind, published):
+        """On NDv2 with the relay 0 → 1 it is at least as good as the published models solved by HiGHS."""
+        path = write(sketch_content(nodes, offsets=[[8, 8 * nodes]]))
+        _, time_us = solved(profile_topology(ndv2_profile, "ndv2", nodes), kind, 8 * nodes * 10**6, sketch=path)
+        assert time_us <= published
+
+    @pytest.mark.parametrize(("kind", "published"), [("all_gather", 69), ("all_to_all", 184)])
+    def test_one_node(self, ndv2_profile, write, sketch_content, kind, published):
+        """One NDv2 node: AllGather in the 69 that are optimal, AllToAll in no more than 184."""
+        _, time_us = solved(profile_topology(ndv2_profile, "ndv2"), kind, 8 * 10**6, sketch=write(sketch_content(1)))
+        assert time_us <= published + 1e-3
+        if kind == "all_gather":
+            assert time_us == pytest.approx(69, abs=1e-3)
+
+    def test_published_files(self, published):
+        """The published sketch and profile, unchanged."""
+        topology = profile_topology(read_profile(published("topo-ndv2-1MB.json")), "ndv2", 2)
+        schedule, time_us = solved(topology, "all_gather", 16 * 10**6, sketch=published("sk1-ndv2-n2.json"))
+        assert time_us <= 945
+        routing = next(stage for stage in schedule.notes["stages"] if stage["stage"] == "routing")
+        assert (routing["status"], routing["gap"]) == ("optimal", 0)
+        assert routing["bound_us"] == pytest.approx(856, rel=1e-3)
+
+
+class TestBandwidth:
+    @pytest.mark.parametrize(("kind", "pieces", "least"), [("all_gather", 8, 24.0), ("all_to_all", 1, 3.1)])
+    @pytest.mark.parametrize("sketched", [False, True])
+    def test_ndv2(self, write, sketch_content, kind, pieces, least, sketched):
+        """1 GB on two NDv2 boxes comes near the bounds of 25.0 and 3.125 GB/s, with the sketch and without."""
+        options = {"sketch": write(sketch_content(offsets=[[8, 16]]))} if sketched else {}
+        _, time_us = solved("ndv2:2", kind, 10**9, pieces=pieces, **options)
+        assert algbw_gbps(10**9, time_us) >= least
+
+    @pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
+    def test_auto_against_hand(self, write, sketch_content, kind):
+        """The derived sketch is no more than 10 % slower than the one by hand."""
+        by_hand = solved("ndv2:2", kind, 10**6, sketch=write(sketch_content(offsets=[[8, 16]])))[1]
+        assert solved("ndv2:2", kind, 10**6)[1] <= 1.1 * by_hand
+
+
+class TestCollectives:
+    @pytest.mark.parametrize("kind", COPYING)
+    def test_sketched(self, write, sketch_content, kind):
+        """All collectives keep to a one-way relay, the reducing ones by reversal."""
+        schedule, _ = solved("ndv2:2", kind, 10**6, sketch=write(sketch_content(offsets=[[8, 16]])))
+        topology = schedule.topology
+        into_fabric = topology.src[schedule.link[topology.dst[schedule.link] >= 16]]
+        assert set(into_fabric[into_fabric < 16].tolist()) <= {0, 8}
+
+    @pytest.mark.parametrize("topology", ["dgx1", "mesh:4x4", "torus:4x4", "switch:8"])
+    @pytest.mark.parametrize("kind", ["all_gather", "all_to_all", "all_reduce"])
+    def test_derived(self, topology, kind):
+        """Without a sketch any topology will do."""
+        assert solved(topology, kind, 10**6)[1] > 0
+
+    def test_random_network(self):
+        """An uneven network with switches, too."""
+        rows = [
+            (0, 5, 0.3, 12.0), (5, 1, 0.2, 40.0), (1, 2, 0.7, 9.0), (2, 3, 0.1, 80.0), (3, 6, 1.0, 5.0),
+            (6, 4, 0.5, 5.0), (4, 0, 0.5, 33.0), (2, 0, 0.5, 33.0), (6, 1, 0.5, 7.0),
+        ]  # fmt: skip
+        for kind in ("all_gather", "all_to_all", "all_reduce"):
+            solved(Topology.from_links(5, rows, num_switches=2), kind, 10**5)
+
+    def test_custom(self):
+        """A custom collective that copies is solved; one that reduces is refused with a reason."""
+        topology = parse_topology("ring:4")
+        copies = Problem(topology, custom(4, [[0], [1, 2]], [[2, 3], [0]]), 1000)
+        verify(Taccl().synthesize(copies, Taccl.Options()))
+        reduces = Problem(topology, custom(4, [[0, 1]], [[2]], reduces=True), 1000)
+        assert "custom reduction" in Taccl().supports(reduces)
+
+    def test_too_large(self):
+        """A problem beyond any model is refused with its size."""
+        problem = Problem(parse_topology("switch:128"), collective("all_to_all", 128), 1000)
+        assert "2097152 pairs" in Taccl().supports(problem)
+
+    def test_chunkup(self, write, sketch_content):
+        """A sketch's chunk-up cuts the inputs."""
+        schedule, _ = solved("ndv2:2", "all_gather", 10**6, sketch=write(sketch_content(chunkup=2)))
+        assert schedule.collective.chunks == 2
+
+
+class TestSketchOptions:
+    def test_own_first(self, write, sketch_content):
+        """With enforce_ordering a sender's own chunk crosses before those of others."""
+        path = write(sketch_content(enforce_ordering=True))
+        schedule, _ = solved("ndv2:2", "all_gather", 10**6, sketch=path, pieces=1)
+        topology = schedule.topology
+        leaves = (topology.src[schedule.link] == 0) & (topology.dst[schedule.link] == 16)
+        assert schedule.chunk[leaves][0] == 0
+
+    def test_sender_map(self, write, sketch_content):
+        """Chunks cross through the sender that the map names for them."""
+        path = write(
+            sketch_content(conn={"0": [0], "4": [4]}, gpus_to_sender_rev_map={"0": [0, 1, 2, 3], "4": [4, 5, 6, 7]})
+        )
+        schedule, _ = solved("ndv2:2", "all_gather", 10**6, sketch=path)
+        topology = schedule.topology
+        for sender in (0, 4):
+            leaves = (topology.src[schedule.link] == sender) & (topology.dst[schedule.link] == 16)
+            assert set(schedule.chunk[leaves].tolist()) == set(range(sender, sender + 4))
+
+    @pytest.mark.parametrize("strategy", ["minmax", "maxmin"])
+    def test_strategies(self, write, sketch_content, strategy):
+        """minmax and maxmin are taken, on one node too."""
+        content = sketch_content(1)
+        content["intranode_sketch"]["strategy"] = strategy
+        solved("dgx1", "all_gather", 10**6, sketch=write(content))
+
+    def test_profile(self, write, sketch_content):
+        """A profile changes what the solvers count with, not how the schedule is timed."""
+        profile = {"name": "NDv2", "gpus_per_node": 8, "node_betas_list": [23, 46], "node_invbws_list": [23, 46],
+                   "nics_per_node": 1, "remote_alpha": 2.6, "remote_beta": 105, "remote_invbw": 107}  # fmt: skip
+        path = write(profile, "profile.json")
+        schedule, time_us = solved("ndv2:2", "all_gather", 16 * 10**6, sketch=write(sketch_content()), profile=path)
+        assert time_us == pytest.approx(schedule.notes["planned_us"], rel=0.01)
+        with pytest.raises(OptionError, match="gpus_per_node is 7"):
+            solved("ndv2:2", "all_gather", 10**6, profile=write(profile | {"gpus_per_node": 7}, "other.json"))
+        with pytest.raises(OptionError, match="1 sorts of links in node_betas_list"):
+            few = profile | {"node_betas_list": [23], "node_invbws_list": [23]}
+            solved("ndv2:2", "all_gather", 10**6, profile=write(few, "few.json"))
+
+
+class TestBudget:
+    @pytest.mark.parametrize("solver", ["highs", "cp_sat"])
+    def test_repeats(self, solver):
+        """One seed gives one schedule."""
+        first, second = (solved("mesh:3x3@50x75GB/s,0.5us", "all_to_all", 10**6, solver=solver)[0] for _ in range(2))
+        assert first.fingerprint == second.fingerprint
+
+    def test_short_limit(self):
+        """A time limit of a tenth of a second still gives a whole schedule, and says that the clock ended it."""
+        schedule, _ = solved("dgx2:2", "all_gather", 10**8, time_limit_s=0.1)
+        assert schedule.notes["time_limited"]
+        assert {stage["status"] for stage in schedule.notes["stages"]} == {"no solution in time"}
+
+    def test_record(self):
+        """Each stage is recorded with its solver, status, gap, seconds and size."""
+        schedule, _ = solved("dgx1", "all_gather", 10**6, effort=1.0)
+        for stage in schedule.notes["stages"]:
+            assert set(stage) == {"stage", "solver", "status", "gap", "bound_us", "seconds", "variables", "constraints"}
+        solvers = {stage["stage"]: stage["solver"] for stage in schedule.notes["stages"]}
+        assert solvers["routing"] == "cp_sat"
+
+    def test_never_worse_than_its_start(self):
+        """The schedule of the warm start is the result where nothing better is found."""
+        with_start = solved("torus:4x4", "all_gather", 10**6, effort=0.001)[1]
+        assert with_start <= solved("torus:4x4", "all_gather", 10**6, effort=0.001, warm_start="none")[1]
