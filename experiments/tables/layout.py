@@ -29,7 +29,7 @@ VALUES = {
 TIE = 1e-3
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Cell:
     """A cell: its text, and whether it is the best of its line."""
 
@@ -104,7 +104,7 @@ def lay_out(
         parts = _divided(parts, normalise)
     geometric = normalise is not None or value.endswith(("_us", "_s"))
     side, head = numbered(parts, rows), numbered(parts, [column])
-    heads = list(dict.fromkeys(parts[column]))
+    heads = parts[column].unique().tolist()
     first = np.unique(side, return_index=True)[1]
     cells = _cells(parts, side * len(heads) + head, len(first) * len(heads), geometric)
     best = _best(cells.number.reshape(len(first), len(heads)), VALUES[value]).ravel().tolist()
@@ -152,10 +152,10 @@ def _cells(parts: pd.DataFrame, place: np.ndarray, count: int, geometric: bool) 
     number = np.exp(number) if positive else number
     spread = np.zeros(count)
     np.maximum.at(spread, place[good], parts["spread"].to_numpy(float)[good])
-    status = [""] * count
-    for at, each in zip(place[::-1].tolist(), parts["status"].iloc[::-1], strict=True):
-        status[at] = each  # the first stays
-    return _Cells(number, spread, worked, np.bincount(place, minlength=count), status)
+    status = np.full(count, "", object)
+    filled, first = np.unique(place, return_index=True)
+    status[filled] = parts["status"].to_numpy(object)[first]
+    return _Cells(number, spread, worked, np.bincount(place, minlength=count), status.tolist())
 
 
 def problem_columns(frame: pd.DataFrame) -> list[str]:
