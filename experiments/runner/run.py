@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from experiments.runner.sources import code_of, scoring_code
 from schedules import Collective, collective
 from schedules.files.header import VERSION as IR_VERSION
 from simulator import LinkModel
@@ -77,7 +78,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             "repeat": self.repeat,
             "time_limit_s": self.time_limit_s,
             "synthesizer": _maker(self.synthesizer, msgspec.json.encode(self.options, order="sorted")),
-            "versions": [IR_VERSION, _release()],
+            "versions": release(),
+            "code": scoring_code(),
         }
         return hashlib.sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:32]
 
@@ -103,8 +105,13 @@ def pairs_text(pairs: tuple[tuple[int, int], ...]) -> str:
     return ",".join(f"{source}-{target}" for source, target in pairs)
 
 
+def release() -> str:
+    """Return the versions of collbench and of its schedules."""
+    return f"collbench {_version()}, schedules {IR_VERSION}"
+
+
 @cache
-def _release() -> str:
+def _version() -> str:
     """Return the version of collbench; kept, because it is read from a file."""
     return version("collbench")
 
@@ -125,10 +132,11 @@ def _collective(
 
 @lru_cache(maxsize=1024)
 def _maker(name: str, options: bytes) -> list[Any]:
-    """Return what identifies a synthesizer: name, version, all options; of a broken one, that it is broken."""
+    """Return what identifies a synthesizer: name, version, code, all options; of a broken one, that it is broken."""
     given = msgspec.json.decode(options)
     try:
         synthesizer = find(name)
-        return [name, synthesizer.version, msgspec.to_builtins(parse_options(synthesizer, given))]
+        all_options = msgspec.to_builtins(parse_options(synthesizer, given))
+        return [name, synthesizer.version, code_of(synthesizer), all_options]
     except OptionError:
-        return [name, None, given]
+        return [name, None, None, given]
