@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments.record import Record
+from experiments.runner.cluster import records_from
 from experiments.runner.progress import progress
 from experiments.runner.run import Run
 from experiments.runner.slots import records_of
@@ -54,15 +55,26 @@ def plan(runs: Sequence[Run], store: Store, chosen: Sequence[bool] | None = None
     return Plan(list(runs), records, todo)
 
 
-def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
+def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "", scheduler: str | None = None) -> None:
     """Do what a plan says: fill in its records, and write the results; also when interrupted, with what there is.
+
+    Parameters
+    ----------
+    work : Plan
+    store : Store
+    jobs : int
+        Runs at a time on this machine.
+    name : str
+        Of the experiment.
+    scheduler : str, optional
+        Address of a dask scheduler, whose workers do the runs instead.
 
     Raises
     ------
     KeyboardInterrupt
         After all finished runs have been written.
     CollbenchError
-        The folder cannot be written.
+        The folder cannot be written, or the cluster fails.
     """
     from experiments.tables.rows import row_of, write_results
 
@@ -70,7 +82,9 @@ def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
     try:
         with progress(len(work.todo)) as step:
             todo = [work.runs[index] for index in work.todo]
-            with closing(records_of(todo, jobs, store.memory_limit_mb)) as records:
+            limit = store.memory_limit_mb
+            source = records_of(todo, jobs, limit) if scheduler is None else records_from(scheduler, todo, limit)
+            with closing(source) as records:
                 for run, found in records:
                     record = work.records[place[id(run)]] = store.save(run, found)
                     step(run, record)

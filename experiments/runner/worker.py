@@ -19,6 +19,7 @@ from experiments.record import Record, peak_memory_mb
 from experiments.runner.run import Run
 from schedules import Schedule
 from synthesizers import Problem, Synthesizer, find
+from synthesizers.registry import load
 from topologies import CollbenchError
 
 #: What the clock holds: the worker's process id, and since when it is synthesizing (0: it is not).
@@ -58,8 +59,10 @@ def failure(run: Run, problem: Problem, status: str, reason: str) -> Record:
     """Return the record of a run that came to nothing."""
     record = blank(problem, run.synthesizer)
     record.options, record.status, record.reason = dict(run.options), status, reason
-    with suppress(CollbenchError):  # a broken plugin has no version
-        record.version = find(run.synthesizer).version
+    with suppress(CollbenchError):
+        # Not `find`, which imports all plugins: where no command has done so before, that might never end.
+        if (synthesizer := load(run.synthesizer).synthesizer) is not None:  # a broken plugin has no version
+            record.version = synthesizer.version
     return record
 
 
