@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 def _address(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Return the address of a scheduler."""
-    import re
-
     if value is not None and not re.fullmatch(r"(tcp|tls)://(\[[0-9a-fA-F:.%\w]+\]|[^\s:/\[\]]+):[0-9]{1,5}", value):
         raise click.BadParameter(f"found {value!r}; expected tcp://host:port, as dask scheduler prints it",
                                  ctx, parameter)  # fmt: skip

@@ -98,17 +98,19 @@ class _Campaign:
 
         for future, found in self._completed(self._ask(runs)):
             run, _ = self._waiting.pop(future.key)
-            status = future.status
             future.release()  # else it would be done again when the worker that has it dies
-            if status == "finished":
+            # Not by the future's status: that worker may have died since.
+            if isinstance(found, dict):
                 yield run, found
-            elif status != "error":
+                continue
+            if not isinstance(found, tuple):
                 raise self._lost()
-            elif isinstance(error := found[1], KilledWorker):
+            error = found[1]  # class, error, traceback
+            if isinstance(error, KilledWorker):
                 yield run, None
             elif isinstance(error, CollbenchError):
                 raise error
-            elif isinstance(error, ImportError | AttributeError):
+            elif isinstance(error, ImportError):
                 raise CollbenchError(f"a worker of the cluster at {self._address} cannot import collbench "
                                      f"({one_line(error)}); install it there")  # fmt: skip
             else:
