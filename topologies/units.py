@@ -16,6 +16,7 @@ _NUMBER = re.compile(r"\s*([+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[e
 
 _DECIMAL = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+_LARGEST_FIRST = sorted((_DECIMAL | _BINARY).items(), key=lambda item: -item[1])
 
 BYTES = {f"{prefix}B": factor for prefix, factor in (_DECIMAL | _BINARY).items()}
 #: Bandwidth units in bytes per second; bits are divided by eight.
@@ -131,7 +132,7 @@ def parse_per_dimension(text: str, parse: Callable[[str], float], what: str) -> 
 
 def format_bytes(size: int) -> str:
     """Return a size as text that `parse_bytes` reads back to the same number, the shortest there is."""
-    for prefix, factor in sorted((_DECIMAL | _BINARY).items(), key=lambda item: -item[1]):
+    for prefix, factor in _LARGEST_FIRST:
         if size and size % factor == 0:
             return f"{size // factor}{prefix}B"
     return f"{size}B"

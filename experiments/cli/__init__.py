@@ -10,6 +10,7 @@ from experiments.cli.deadlines import deadlines
 from experiments.cli.listing import listing
 from experiments.cli.plot import plot
 from experiments.cli.program import Program
+from experiments.cli.report import report
 from experiments.cli.run import run
 from experiments.cli.sensitivity import sensitivity
 from experiments.cli.simulate import simulate
@@ -34,6 +35,6 @@ def main() -> None:
 
 for command in (
     listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, deadlines, sensitivity, plot,
-    synthesizer,
+    report, synthesizer,
 ):  # fmt: skip
     main.add_command(command)

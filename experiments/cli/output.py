@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,15 +81,15 @@ def share(value: float | None) -> str:
 
 
 @contextmanager
-def progress(text: str) -> Iterator[None]:
-    """Show that something is going on, on standard error and only if that is a terminal."""
+def progress(text: str) -> Iterator[Callable[[str], None]]:
+    """Show that something is going on, on standard error and only if that is a terminal; yield a way to say what."""
     if not sys.stderr.isatty():
-        yield
+        yield lambda _: None
         return
     from rich.console import Console
 
-    with Console(stderr=True, markup=False).status(text):
-        yield
+    with Console(stderr=True, markup=False).status(text) as status:
+        yield lambda text: status.update(text)
 
 
 @contextmanager

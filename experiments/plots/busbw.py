@@ -63,19 +63,35 @@ def _figure(rows: pd.DataFrame, collective: str, places: Sequence[str]) -> Figur
 
 def _limits(rows: pd.DataFrame, collective: str) -> dict[str, dict[int, float]]:
     """Return the busbw of the bound by place and size, in GB/s."""
-    from simulator import busbw_factor
-    from topologies.exceptions import CollectiveError
-
     found: dict[str, dict[int, float]] = {}
     known = rows[(rows["bound_us"] > 0) & (rows["ranks"] >= 1)]
     bounds = known.groupby(["place", "size", "ranks"])["bound_us"].median().reset_index()
     for place, size, ranks, bound in bounds.itertuples(index=False, name=None):
-        try:
-            factor = busbw_factor(collective, int(ranks))
-        except CollectiveError:  # a collective of a later version: its bandwidths stand, its bound is unknown
-            continue
-        found.setdefault(place, {})[int(size)] = factor * size / bound / 1e3
+        limit = bound_gbps(collective, int(ranks), size, bound)
+        if limit is not None:
+            found.setdefault(place, {})[int(size)] = limit
     return found
+
+
+def bound_gbps(collective: str, ranks: int, size: float, bound_us: float) -> float | None:
+    """Return the busbw of a bound in GB/s; None for a collective of which no factor is known.
+
+    Parameters
+    ----------
+    collective : str
+    ranks : int
+    size : float
+        Bytes.
+    bound_us : float
+        Above 0.
+    """
+    from simulator import busbw_factor
+    from topologies.exceptions import CollectiveError
+
+    try:
+        return busbw_factor(collective, ranks) * size / bound_us / 1e3
+    except CollectiveError:  # a collective of a later version: its bandwidths stand, its bound is unknown
+        return None
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, limits: Mapping[int, float], look: Mapping[str, Look]) -> None:

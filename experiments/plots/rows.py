@@ -7,7 +7,6 @@ group of bars is for: the topology, with the chunks, groups or link model that t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.plots.style import LABELS, label_of, pages, spread
 from experiments.replay import called
 from experiments.runner.run import is_like
+from experiments.tables.labels import labels
 from experiments.tables.rows import read_csv
 from topologies import format_bytes
 from topologies.exceptions import FormatError
@@ -32,6 +32,10 @@ _CONDITIONS = {
     "chunks": "{} chunks", "groups": "{} groups", "ranks": "{} ranks", "latency": "{}", "switching": "{}",
     "time_limit_s": "within {} s", "scenario": "{}",
 }  # fmt: skip
+
+#: Further columns that make another problem; they are said only where the others do not tell apart already, for a group
+#: may be long.
+_FURTHER = ("group", "root", "pairs")
 
 #: A problem and who solved it.
 KEY = ["collective", "place", "size", "series"]
@@ -79,7 +83,7 @@ def read(
         reason = str(first.get("reason") or "no reason given")
         raise FormatError(f"{named}: none of {len(rows)} runs worked, so there is nothing to draw; the first, "
                           f"{first['synthesizer']} on {first['topology']}: {first['status']}: {reason}")  # fmt: skip
-    rows["series"], rows["place"] = _series(rows), _places(rows)
+    rows["series"], rows["place"] = labels(rows), places_of(rows)
     return rows
 
 
@@ -145,45 +149,7 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     return rows
 
 
-def _series(rows: pd.DataFrame) -> pd.Series:
-    """Return who made each row."""
-    import pandas as pd
-
-    if "options" in rows:
-        differing = {}
-        options = rows["options"].map(_plain)
-        for name, of_it in options.groupby(rows["synthesizer"]):
-            keys = dict.fromkeys(key for each in of_it for key in each)
-            differing[name] = [key for key in keys if len({str(each.get(key)) for each in of_it}) > 1]
-        told = [
-            ",".join(f"{key}={_said(each[key])}" for key in differing[name] if key in each)
-            for name, each in zip(rows["synthesizer"], options, strict=True)
-        ]
-    else:
-        told = [""] * len(rows)
-    names = [f"{name}:{text}" if text else name for name, text in zip(rows["synthesizer"], told, strict=True)]
-    series = pd.Series(names, rows.index)
-    if "label" in rows:
-        series = rows["label"].where(rows["label"].notna(), series).astype(str)
-    return series
-
-
-def _plain(options: Any) -> dict[str, Any]:
-    """Return options as a dictionary, from JSON or from what Parquet makes of it."""
-    if isinstance(options, str):
-        try:
-            options = json.loads(options)
-        except ValueError:
-            return {}
-    return options if isinstance(options, dict) else {}
-
-
-def _said(value: Any) -> str:
-    """Return an option's value as a user types it."""
-    return json.dumps(value) if isinstance(value, bool | dict | list) else str(value)
-
-
-def _places(rows: pd.DataFrame) -> pd.Series:
+def places_of(rows: pd.DataFrame) -> pd.Series:
     """Return the topology of each row, with what else tells its problems apart."""
     place = rows["topology"].copy()
     for column, said in _CONDITIONS.items():
@@ -192,6 +158,10 @@ def _places(rows: pd.DataFrame) -> pd.Series:
         texts = rows[column].map(lambda value, said=said, column=column: _condition(value, said, column))
         kinds = texts.groupby([rows["collective"], rows["topology"]]).transform("nunique")
         place = place.where(kinds <= 1, place + ", " + texts)
+    for column in _FURTHER:
+        if column in rows:
+            kinds = rows[column].groupby([rows["collective"], place]).transform("nunique")
+            place = place.where(kinds <= 1, place + f", {column} " + rows[column].astype(str))
     return place
 
 
@@ -199,7 +169,8 @@ def _condition(value: Any, said: str, column: str) -> str:
     """Return in words what a condition of a problem is."""
     if value != value or value is None:
         return f"no {column}"
-    return said.format(value if isinstance(value, str) else f"{value:g}")
+    text = said.format(value if isinstance(value, str) else f"{value:g}")
+    return text.removesuffix("s") if value == 1 and said == f"{{}} {column}" else text
 
 
 def series_of(rows: pd.DataFrame) -> list[str]:

@@ -91,7 +91,7 @@ def _draw(axes: Axes, points: pd.DataFrame, look: Look) -> None:
     axes.plot(points["num_npus"], points["synthesis_s"], look.marker, color=look.colour, markerfacecolor="none",
               markeredgewidth=1.3, label=look.label)  # fmt: skip
     drawn = 0
-    for family, of_it in points.groupby(points["place"].map(_family), sort=False):
+    for family, of_it in points.groupby(points["place"].map(family_of), sort=False):
         npus = of_it["num_npus"].to_numpy(float)
         law = power_law(npus, of_it["synthesis_s"].to_numpy(float))
         if law:
@@ -101,7 +101,7 @@ def _draw(axes: Axes, points: pd.DataFrame, look: Look) -> None:
             drawn += 1
 
 
-def _family(place: str) -> str:
+def family_of(place: str) -> str:
     """Return the kind of network that a topology is a member of: ``mesh:8x8@…`` is ``mesh:X×Y@…``."""
     name, _, rest = place.partition(":")
     shape = re.match(r"\d+(x\d+)*", rest)

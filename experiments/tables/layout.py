@@ -105,16 +105,15 @@ def lay_out(
     geometric = normalise is not None or value.endswith(("_us", "_s"))
     side, head = numbered(parts, rows), numbered(parts, [column])
     heads = list(dict.fromkeys(parts[column]))
-    cells = _cells(parts, side * len(heads) + head, (side.max() + 1) * len(heads), geometric)
-    names = parts[list(rows)].iloc[np.unique(side, return_index=True)[1]].itertuples(index=False, name=None)
-    lines = []
-    for at, sides in enumerate(names):
-        numbers = cells.number[at * len(heads) : (at + 1) * len(heads)]
-        best = _best(numbers, VALUES[value]) if len(heads) > 1 else [False] * len(heads)
-        line = [Cell(shown(key, each)) for key, each in zip(rows, sides, strict=True)]
-        for place, good in enumerate(best, at * len(heads)):
-            line.append(Cell(cells.text(place, spread), bool(good)))
-        lines.append(line)
+    first = np.unique(side, return_index=True)[1]
+    cells = _cells(parts, side * len(heads) + head, len(first) * len(heads), geometric)
+    best = _best(cells.number.reshape(len(first), len(heads)), VALUES[value]).ravel().tolist()
+    figures = [Cell(cells.text(place, spread), good and len(heads) > 1) for place, good in enumerate(best)]
+    names = [_names(key, parts[key].iloc[first]) for key in rows]
+    lines = [
+        [*(column[at] for column in names), *figures[at * len(heads) : (at + 1) * len(heads)]]
+        for at in range(len(first))
+    ]
     default = value if normalise is None else f"{value} relative to {normalise}"
     return Table(title or default, (*rows, *(shown(column, each) for each in heads)), lines, len(rows))
 
@@ -185,11 +184,12 @@ def _divided(parts: pd.DataFrame, label: str) -> pd.DataFrame:
 
 
 def _best(numbers: np.ndarray, more: bool) -> np.ndarray:
-    """Return which numbers are the best, or as good; NaN never is."""
-    if not np.isfinite(numbers).any():
-        return np.zeros(len(numbers), bool)
-    top = np.nanmax(numbers) if more else np.nanmin(numbers)
-    near: np.ndarray = np.abs(numbers - top) <= TIE * abs(top)
+    """Return (lines, heads) bool: the best number of each line, and what is as good; NaN never is."""
+    finite = np.isfinite(numbers)
+    cost = np.where(finite, -numbers if more else numbers, np.inf)
+    least = cost.min(axis=1, keepdims=True, initial=np.inf)
+    with np.errstate(invalid="ignore"):  # lines without a number
+        near: np.ndarray = finite & (np.abs(cost - least) <= TIE * np.abs(least))
     return near
 
 
@@ -199,6 +199,15 @@ def _figure(number: float) -> str:
         return "0" if number == 0 else str(number)
     decimals = max(0, 3 - int(np.floor(np.log10(abs(number)))))
     return f"{number:,.{decimals}f}"
+
+
+def _names(column: str, values: pd.Series) -> list[Cell]:
+    """Return the cells of a column of names, of which many are the same."""
+    import pandas as pd
+
+    codes, different = pd.factorize(values, use_na_sentinel=False)
+    cells = [Cell(shown(column, each)) for each in different.tolist()]
+    return [cells[code] for code in codes.tolist()]
 
 
 def shown(column: str, name: Any) -> str:

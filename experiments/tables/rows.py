@@ -14,6 +14,7 @@ import msgspec
 from experiments.record import Record
 from experiments.runner.groups import groups_text, pairs_text
 from experiments.runner.run import Run
+from experiments.tables.labels import labels
 from topologies import FormatError
 from topologies.atomic import atomic_path, write_text
 
@@ -95,7 +96,7 @@ def write_results(
 
 
 def load_results(path: str) -> pd.DataFrame:
-    """Return the rows of a results file, or of the one in a folder.
+    """Return the rows of a results file, or of the one in a folder; a label is made where there is none.
 
     Raises
     ------
@@ -111,9 +112,16 @@ def load_results(path: str) -> pd.DataFrame:
         frame = read_csv(file) if file.suffix == ".csv" else pd.read_parquet(file)
     except Exception as error:  # each reader has errors of its own
         raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
+    if "label" not in frame and "synthesizer" in frame:
+        frame["label"] = labels(frame)
     missing = [name for name in ("label", "topology", "collective", "size", "status") if name not in frame]
     if missing:
         raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
+    for name, kind in columns().items():
+        if kind in (int, float) and name in frame:
+            frame[name] = _numbers(frame[name], file)
+    if frame["size"].isna().any():
+        raise FormatError(f"{file}: row {int(frame['size'].isna().argmax()) + 1} has no size; expected bytes")
     return frame.assign(**{name: frame[name].fillna("") for name in _texts() if name in frame})
 
 
@@ -127,6 +135,19 @@ def read_csv(path: Path) -> pd.DataFrame:
 def _texts() -> list[str]:
     """Return the columns of texts."""
     return [name for name, kind in columns().items() if kind is str]
+
+
+def _numbers(column: pd.Series, file: Path) -> pd.Series:
+    """Return a column as numbers; text that is none is refused."""
+    import pandas as pd
+
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = column.notna() & numbers.isna()
+    if wrong.any():
+        raise FormatError(f"{file}: column {column.name} holds {str(column[wrong].iloc[0])!r:.40}, expected numbers")
+    return numbers
 
 
 def _plain(hint: Any) -> type:
