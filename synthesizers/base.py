@@ -92,7 +92,7 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
     OptionError
         An unknown name (the nearest valid one is given) or a value of the wrong type.
     """
-    known = {field.name for field in msgspec.structs.fields(synthesizer.Options)}
+    known = synthesizer.Options.__struct_fields__
     for key in given:
         if key not in known:
             import difflib

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,19 @@ if TYPE_CHECKING:
     from experiments.runner.run import Run
 
 
+def _address(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the address of a scheduler."""
+    if value is not None and not re.fullmatch(r"(tcp|tls)://(\[[0-9a-fA-F:.%\w]+\]|[^\s:/\[\]]+):[0-9]{1,5}", value):
+        raise click.BadParameter(f"found {value!r}; expected tcp://host:port, as dask scheduler prints it",
+                                 ctx, parameter)  # fmt: skip
+    return value
+
+
 @click.command()
 @click.argument("file")
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Runs at a time (default: as many as cores).")
+@click.option("--scheduler", metavar="ADDRESS", callback=_address,
+              help="Dask scheduler, tcp://host:port: its workers do the runs, each thread one at a time.")  # fmt: skip
 @click.option("--out", type=click.Path(), help="Folder of the results (default: results/NAME of the file).")
 @click.option("--only", multiple=True, metavar="PATTERN",
               help="Do only runs whose label, or whole line in --dry-run, is like 'tacos*' or '*dgx1*'.")  # fmt: skip
@@ -40,8 +51,9 @@ if TYPE_CHECKING:
 @click.option("--time-limit", "time_limit_s", type=TimesType(), help="Instead of the file's: 60, or 1,10,60.")
 @click.option("--memory-limit", "memory_limit_mb", type=click.FloatRange(min=300), help="Instead of the file's, in MB.")
 def run(
-    file: str, jobs: int | None, out: str | None, only: tuple[str, ...], dry_run: bool, retry: bool, **instead: Any
-) -> int:
+    file: str, jobs: int | None, scheduler: str | None, out: str | None, only: tuple[str, ...], dry_run: bool,
+    retry: bool, **instead: Any,
+) -> int:  # fmt: skip
     """Run an experiment file, or one that collbench list experiments names.
 
     Finished runs are kept in the folder of the results: the same command goes on where it was stopped. What fails is a
@@ -54,6 +66,9 @@ def run(
     from experiments.runner.store import Store
     from topologies.atomic import write_text
 
+    if jobs and scheduler:
+        raise click.UsageError("--jobs is for this machine; with --scheduler each thread of a worker does one run at a "
+                               "time (dask worker --nworkers 2 --nthreads 1)", click.get_current_context())  # fmt: skip
     path = _found(file)
     try:
         experiment, document = read_experiment(path)
@@ -72,7 +87,7 @@ def run(
         with store.claimed():
             work = plan(runs, store, chosen, retry)
             write_text(store.folder / "experiment.yaml", Path(path).read_text(encoding="utf-8"))
-            carry_out(work, store, jobs or os.cpu_count() or 1, name)
+            carry_out(work, store, jobs or os.cpu_count() or 1, name, scheduler)
             return _conclude(experiment, store.folder, work)
     except KeyboardInterrupt:
         done = sum(record is not None for record in work.records) if work else 0

@@ -30,6 +30,7 @@ LABELS = {
     "halving_doubling": "Halving-doubling",
     "double_binary_tree": "Double binary tree",
     "tacos": "TACOS",
+    "taccl": "TACCL",
 }
 
 #: Colours stay with a synthesizer from plot to plot, whichever others it is drawn with.
@@ -39,8 +40,9 @@ _COLOURS = {
     "halving_doubling": "#009E73",
     "double_binary_tree": "#CC79A7",
     "tacos": "#D55E00",
+    "taccl": "#E69F00",
 }
-_OTHERS = ("#E69F00", "#999999", "#882255", "#F0E442")
+_OTHERS = ("#999999", "#882255", "#F0E442", "#44AA99")
 
 #: Seven shapes for nine colours: a pair comes again after 63 synthesizers only.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from experiments.record import Record
+from experiments.runner.cluster import records_from
 from experiments.runner.progress import progress
 from experiments.runner.run import Run
 from experiments.runner.slots import records_of
@@ -54,15 +56,26 @@ def plan(runs: Sequence[Run], store: Store, chosen: Sequence[bool] | None = None
     return Plan(list(runs), records, todo)
 
 
-def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
+def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "", scheduler: str | None = None) -> None:
     """Do what a plan says: fill in its records, and write the results; also when interrupted, with what there is.
+
+    Parameters
+    ----------
+    work : Plan
+    store : Store
+    jobs : int
+        Runs at a time on this machine.
+    name : str
+        Of the experiment.
+    scheduler : str, optional
+        Address of a dask scheduler, whose workers do the runs instead.
 
     Raises
     ------
     KeyboardInterrupt
         After all finished runs have been written.
     CollbenchError
-        The folder cannot be written.
+        The folder cannot be written, or the cluster fails.
     """
     from experiments.tables.rows import row_of, write_results
 
@@ -70,10 +83,8 @@ def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
     try:
         with progress(len(work.todo)) as step:
             todo = [work.runs[index] for index in work.todo]
-            for runs, at_a_time in (
-                ([run for run in todo if not run.alone], jobs), ([run for run in todo if run.alone], 1)
-            ):  # fmt: skip
-                with closing(records_of(runs, at_a_time, store.memory_limit_mb)) as records:
+            for source in _sources(todo, jobs, store.memory_limit_mb, scheduler):
+                with closing(source) as records:
                     for run, found in records:
                         record = work.records[place[id(run)]] = store.save(run, found)
                         step(run, record)
@@ -81,3 +92,17 @@ def carry_out(work: Plan, store: Store, jobs: int = 1, name: str = "") -> None:
         finished = [(run, record) for run, record in zip(work.runs, work.records, strict=True) if record]
         rows = [row_of(run, record, name, run.key()) for run, record in finished]
         write_results(Path(store.folder), rows)
+
+
+def _sources(
+    runs: Sequence[Run], jobs: int, memory_limit_mb: float | None, scheduler: str | None
+) -> Iterator[Generator[tuple[Run, dict[str, Any]], None, None]]:
+    """Yield where records come from: of the runs that may be beside others, then of those that are done alone."""
+    shared, alone = [run for run in runs if not run.alone], [run for run in runs if run.alone]
+    if scheduler is None:
+        yield records_of(shared, jobs, memory_limit_mb)
+        yield records_of(alone, 1, memory_limit_mb)
+        return
+    yield records_from(scheduler, shared, memory_limit_mb)
+    for run in alone:  # a cluster does all at once that it is given
+        yield records_from(scheduler, [run], memory_limit_mb)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from experiments.runner.groups import Groups, Pairs, groups_text
+from experiments.runner.sources import code_of, scoring_code
 from schedules import Collective, collective
 from schedules.files.header import VERSION as IR_VERSION
 from simulator import LinkModel
@@ -75,6 +76,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """Return the hash of everything that determines the result."""
         topology = network(self.topology)
         kind = _collective(self.collective, topology.num_npus, self.groups, self.chunks, self.root, self.pairs)
+        *maker, options = _maker(self.synthesizer, msgspec.json.encode(self.options, order="sorted"))
         identity = {
             "topology": [topology.name, topology.fingerprint],
             "collective": kind.fingerprint,
@@ -83,8 +85,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             "seed": self.seed,
             "repeat": self.repeat,
             "time_limit_s": self.time_limit_s,
-            "synthesizer": _maker(self.synthesizer, msgspec.json.encode(self.options, order="sorted")),
-            "versions": [IR_VERSION, _release()],
+            "synthesizer": [*maker, {name: _content(value) for name, value in options.items()}],
+            "versions": release(),
+            "code": scoring_code(),
         }
         return hashlib.sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()[:32]
 
@@ -123,8 +126,13 @@ def is_like(pattern: str, label: str, called: str) -> bool:
     return fnmatchcase(label, pattern) or fnmatchcase(called, pattern)
 
 
+def release() -> str:
+    """Return the versions of collbench and of its schedules."""
+    return f"collbench {_version()}, schedules {IR_VERSION}"
+
+
 @cache
-def _release() -> str:
+def _version() -> str:
     """Return the version of collbench; kept, because it is read from a file."""
     return version("collbench")
 
@@ -143,14 +151,13 @@ def _collective(kind: str, num_npus: int, groups: Groups, chunks: int, root: int
 
 @lru_cache(maxsize=1024)
 def _maker(name: str, options: bytes) -> list[Any]:
-    """Return what identifies a synthesizer: name, version, all options; of a broken one, that it is broken."""
+    """Return what identifies a synthesizer: name, version, code, all options; of a broken one, that it is broken."""
     given = msgspec.json.decode(options)
     try:
         synthesizer = find(name)
-        all_options = msgspec.to_builtins(parse_options(synthesizer, given))
-        return [name, synthesizer.version, {key: _content(value) for key, value in all_options.items()}]
+        return [name, synthesizer.version, code_of(synthesizer), msgspec.to_builtins(parse_options(synthesizer, given))]
     except OptionError:
-        return [name, None, given]
+        return [name, None, None, given]
 
 
 def _content(value: Any) -> Any:

@@ -22,6 +22,7 @@ from experiments.runner.run import Run
 from experiments.runner.store import KEPT_HOPS, SCHEDULE
 from schedules import Schedule, save_schedule
 from synthesizers import Problem, Synthesizer, find
+from synthesizers.registry import load
 from topologies import CollbenchError
 
 #: What the clock holds: the worker's process id, and since when it is synthesizing (0: it is not).
@@ -75,8 +76,10 @@ def failure(run: Run, problem: Problem, status: str, reason: str) -> Record:
     """Return the record of a run that came to nothing."""
     record = blank(problem, run.synthesizer)
     record.options, record.status, record.reason = dict(run.options), status, reason
-    with suppress(CollbenchError):  # a broken plugin has no version
-        record.version = find(run.synthesizer).version
+    with suppress(CollbenchError):
+        # Not `find`, which imports all plugins: where no command has done so before, that might never end.
+        if (synthesizer := load(run.synthesizer).synthesizer) is not None:  # a broken plugin has no version
+            record.version = synthesizer.version
     return record
 
 

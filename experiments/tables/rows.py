@@ -39,8 +39,8 @@ _FIRST = {
 def row_of(run: Run, record: Record, experiment: str = "", key: str = "") -> Row:
     """Return a row: what the run was called, the key it is stored under, and its record; `JSON` columns are text."""
     content: Row = msgspec.to_builtins(record)
-    for key in JSON:
-        content[key] = msgspec.json.encode(content[key], order="sorted").decode()
+    for name in JSON:
+        content[name] = msgspec.json.encode(content[name], order="sorted").decode()
     first = {
         "experiment": experiment,
         "key": key,

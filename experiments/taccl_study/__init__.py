@@ -37,6 +37,8 @@ def write_study(frame: pd.DataFrame, folder: Path) -> list[str]:
     from topologies.atomic import write_text
 
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    for row in rows:
+        row["label"] = row["label"].partition(" of ")[0]  # each network has a sketch of its own
     text = comparison(rows)
     write_text(folder / "comparison.md", text)
     with styled():

@@ -22,22 +22,29 @@ def wait_for(solve: Callable[[], _T], stop: Callable[[], object]) -> _T:
     """
     results: list[_T] = []
     errors: list[BaseException] = []
+    done = threading.Event()
 
     def run() -> None:
         try:
             results.append(solve())
         except BaseException as error:  # handed on to the caller below
             errors.append(error)
+        finally:
+            done.set()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        while thread.is_alive():
-            thread.join(_LOOK)
+        # Not by join(): a thread whose join() is interrupted is taken for ended (bpo-45274).
+        while not done.wait(_LOOK):
+            pass
     except BaseException:
         stop()
-        thread.join()
+        done.wait()
         raise
+    finally:
+        if done.is_set():
+            thread.join()
     if errors:
         raise errors[0]
     return results[0]

@@ -85,6 +85,12 @@ class Leaving(Base):
     def synthesize(self, problem, options):
         os._exit(7)
 
+class Deadly(Base):
+    name = "deadly"
+    def synthesize(self, problem, options):
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60)
+
 class Exiting(Base):
     name = "exiting"
     def synthesize(self, problem, options):
@@ -121,7 +127,7 @@ class Chatty(Base):
 """
 NAMES = (
     "patient", "endless", "stubborn", "hungry", "greedy", "crashing", "leaving", "exiting", "refusing", "failing",
-    "wrong", "chatty", "lonely",
+    "wrong", "chatty", "lonely", "deadly",
 )  # fmt: skip
 
 
@@ -136,13 +142,14 @@ def program(tmp_path):
     entries = [f"{name} = misbehaving:{name.capitalize()}" for name in NAMES] + ["absent = misbehaving:Absent"]
     (installed / "entry_points.txt").write_text("[collbench.synthesizers]\n" + "\n".join(entries) + "\n")
 
+    everywhere = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (package, ROOT)))}
+
     def start(*args, **environment):
         """Return the running program."""
-        path = os.pathsep.join(map(str, (package, ROOT)))
         return subprocess.Popen(
             [sys.executable, "-c", "from experiments.cli import main; main()", *map(str, args)],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": path} | environment,
+            env=everywhere | environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -156,5 +163,5 @@ def program(tmp_path):
         stdout, stderr = started.communicate(timeout=240)
         return SimpleNamespace(status=started.returncode, stdout=stdout, stderr=stderr)
 
-    run.start, run.folder = start, tmp_path
+    run.start, run.folder, run.environment = start, tmp_path, everywhere
     return run

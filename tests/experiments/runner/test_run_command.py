@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import random
 import signal
 import time
 
 import psutil
-import pytest
 
-from experiments.tables import MEASURED
+from tests.experiments.runner.results_file import lasting, rows
 
 ONE = """
 problems: {topology: 'ring:4', collective: all_gather, size: 1MB}
 """
-
-
-@pytest.fixture
-def experiment(program):
-    """Return a function that writes an experiment file and returns its name."""
-
-    def write(text, name="one.yaml"):
-        (program.folder / name).write_text(text)
-        return name
-
-    return write
-
-
-def rows(program, folder="results/one"):
-    """Return the rows of a results file."""
-    with open(program.folder / folder / "results.csv", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def lasting(found):
-    """Return rows without what is measured."""
-    return [{key: value for key, value in row.items() if key not in MEASURED} for row in found]
 
 
 class TestMisbehaviour:
@@ -149,20 +125,22 @@ class TestResuming:
         assert [row["status"] for row in rows(program)] == ["ok"]
 
     def test_killed_at_random(self, program, experiment):
-        """Killed at random points and started again, the results are those of an undisturbed run."""
+        """Killed at random points, alone or with its workers, and started again, it ends as if left undisturbed."""
+        seed = random.randrange(2**32)
+        print(f"seed {seed}")  # shown when the test fails
         name = experiment(
             "problems: {topology: ['ring:4', 'mesh:3x3'], collective: all_gather, size: [1MB, 2MB]}\n"
             "synthesizers: [ring, {synthesizer: patient, options: {seconds: [0.05, 0.1]}}, failing]\nseed: [0, 1]\n"
         )
         assert program("run", name, "--out", "whole", "--jobs", 2).status == 0
-        draw = random.Random(3)
-        for _ in range(4):
+        draw = random.Random(seed)
+        for end in (os.kill, os.killpg) * 2:
             started = program.start("run", name, "--out", "torn", "--jobs", 2)
             for _ in range(draw.randrange(5)):  # so many runs, then a moment more
                 started.stderr.readline()
             time.sleep(draw.uniform(0.0, 0.5))
             workers = psutil.Process(started.pid).children(recursive=True)
-            started.kill()
+            end(started.pid, signal.SIGKILL)
             started.communicate()
             assert not psutil.wait_procs(workers, timeout=10)[1]
         assert program("run", name, "--out", "torn").status == 0

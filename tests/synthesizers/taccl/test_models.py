@@ -89,16 +89,16 @@ class TestWaitFor:
         stopped = threading.Event()
         interrupted = []
 
-        class Thread(threading.Thread):
-            """A thread whose first wait is interrupted, as the main thread's is by Ctrl-C."""
+        class Waiting(threading.Event):
+            """An event whose first wait is interrupted, as the main thread's is by Ctrl-C."""
 
-            def join(self, timeout=None):
-                if not interrupted:
+            def wait(self, timeout=None):
+                if timeout is not None and not interrupted:
                     interrupted.append(True)
                     raise KeyboardInterrupt
-                super().join(timeout)
+                return super().wait(timeout)
 
-        monkeypatch.setattr(threading, "Thread", Thread)
+        monkeypatch.setattr("synthesizers.taccl.waiting.threading.Event", Waiting)
         ended = []
 
         def solve():
