@@ -86,7 +86,8 @@ def joined(sources: Sequence[Source]) -> pd.DataFrame:
     rows = rows.assign(**{name: _texts(rows[name]) for name in texts})
     same = pd.Series(numbered(rows, (*PROBLEM, "label")), rows.index)
     twice = rows[".source"].groupby(same).transform("nunique") > 1
-    both = rows["label"].isin(set(rows["label"][twice]))
+    named = pd.Series(numbered(rows, (".source", "label")), rows.index)
+    both = named.isin(named[twice])
     joint = rows["label"].map(lambda label: ", " if ":" in label else ":")
     return rows.assign(label=rows["label"].where(~both, rows["label"] + joint + rows["experiment"]))
 
