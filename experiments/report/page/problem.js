@@ -96,10 +96,7 @@ class ProblemPage {
           : "",
       ],
       ["pairs", value("pairs", "text")],
-      [
-        "time limit",
-        value("time_limit_s", "number") === NONE ? "" : `${value("time_limit_s", "number")} s of synthesis`,
-      ],
+      ["time limit of synthesis (s)", value("time_limit_s", "number")],
       ["scenario", value("scenario", "text")],
       ["link model", [value("latency", "text"), value("switching", "text")].filter(Boolean).join(", ")],
     ].filter(([, text]) => text && text !== NONE);

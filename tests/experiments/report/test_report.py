@@ -15,12 +15,16 @@ from click.testing import CliRunner
 
 from experiments.cli import main
 from experiments.record import Record
+from experiments.replay import run_of
 from experiments.report.content import content_of
 from experiments.report.markup import Markup, element
 from experiments.report.packing import packed
 from experiments.report.reading import joined, read_sources
 from experiments.report.schedules import kept_schedules
+from experiments.runner.store import schedule_path
 from experiments.tables import write_results
+from schedules import save_schedule
+from synthesizers import find, parse_options
 from tests.experiments.report.results import HOSTILE, reported, small_rows, write_small
 
 
@@ -117,13 +121,16 @@ class TestRows:
 
     def test_the_same_label_in_two_experiments(self, folder, tmp_path):
         """What two experiments call alike stays apart; a second folder of one name goes by its path."""
-        other = write_small(tmp_path / "other")
-        write_results(other, [row for row in small_rows() if row["label"] == "ring"])
-        rows = content(folder, other).rows
+        other, third = write_small(tmp_path / "other"), write_small(tmp_path / "third")
+        ring = [row for row in small_rows() if row["label"] == "ring"]
+        write_results(other, ring)
+        write_results(third, [row | {"size": 3, "experiment": "third"} for row in ring])
+        rows = content(folder, other, third).rows
         assert set(rows["label"]) == {
-            "ring:small", f"ring:{other}", "direct", "tacos", "double_binary_tree", "mine",
+            "ring:small", f"ring:{other}", "ring", "direct", "tacos", "double_binary_tree", "mine",
         }  # fmt: skip
-        assert set(rows["experiment"]) == {"small", str(other)}
+        assert set(rows["experiment"][rows["label"] == "ring"]) == {"third"}
+        assert set(rows["experiment"]) == {"small", str(other), "third"}
 
     def test_unknown_columns(self, tmp_path):
         """Columns of any name and type are shown as they are."""
@@ -151,6 +158,18 @@ class TestSchedules:
             assert entry["time_us"] == rows.loc[rows[".problem"] == entry["problem"], "time_us"].min()
         data = json.loads(zlib.decompress(base64.b64decode(kept.texts[5])))
         assert data["total"] * data["unit_ps"] == round(kept.entries[5]["time_us"] * 1e6)
+
+    def test_one_that_was_kept(self, tmp_path):
+        """A schedule beside the results is taken as it is, though it could not be made again."""
+        row = next(row for row in small_rows() if row["label"] == "tacos") | {"version": "0", "synthesis_s": 1e4}
+        write_results(tmp_path, [row])
+        assert kept_schedules(content(tmp_path), read_sources([str(tmp_path)]), 1).entries == []
+        synthesizer, run = find("tacos"), run_of(row)
+        place = schedule_path(tmp_path, row["key"])
+        place.parent.mkdir(parents=True)
+        save_schedule(synthesizer.synthesize(run.problem(), parse_options(synthesizer, run.options)), place)
+        (entry,) = kept_schedules(content(tmp_path), read_sources([str(tmp_path)]), 1).entries
+        assert (entry["problem"], entry["time_us"]) == (0, row["time_us"])
 
     def test_what_cannot_be_played(self, tmp_path):
         """Schedules too large, of unknown synthesizers, or that would take too long say so."""
