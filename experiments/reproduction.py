@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from experiments.conclusion import complaints, conclude
 from experiments.files import expand, read_experiment
+from experiments.interruption import Terminated, signalled, watch
 from experiments.runner.campaign import Plan, carry_out, plan
 from experiments.runner.store import Store
 from topologies.atomic import write_text
@@ -67,14 +68,19 @@ def main(study: Study, argv: Sequence[str] | None = None) -> int:
     config = _CONFIGS / f"{study.name}{'_quick' if arguments.quick else ''}.yaml"
     out = arguments.out or (usual / "quick" if arguments.quick else usual)
     try:
+        watch()
         return (draw if arguments.draw else reproduce)(study, config, out, arguments.jobs)
-    except KeyboardInterrupt:
-        print(f"interrupted; what was finished is in {out}, the same command goes on from there", file=sys.stderr)
-        return 130
-    except OSError as error:
-        print(f"cannot write into {out}: {error.strerror or error}; choose another --out", file=sys.stderr)
-    except CollbenchError as error:
-        print(error, file=sys.stderr)
+    except BaseException as error:
+        if (kind := signalled(error)) is not None:
+            word, status = ("told to end", 143) if kind is Terminated else ("interrupted", 130)
+            print(f"{word}; what was finished is in {out}, the same command goes on from there", file=sys.stderr)
+            return status
+        if isinstance(error, OSError):
+            print(f"cannot write into {out}: {error.strerror or error}; choose another --out", file=sys.stderr)
+        elif isinstance(error, CollbenchError):
+            print(error, file=sys.stderr)
+        else:
+            raise
     return 1
 
 

@@ -242,17 +242,20 @@ class TestMain:
         assert done.returncode == 0
         assert "--quick" in done.stdout
 
-    @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT to a process group, as a terminal does")
-    def test_ctrl_c_with_workers(self, tmp_path):
-        """SIGINT to everything, workers included, ends in one line, status 130 and the rows so far."""
+    @pytest.mark.skipif(os.name != "posix", reason="sends signals to a process group, as a terminal does")
+    @pytest.mark.parametrize(("number", "status", "said"), [
+        (signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "told to end"),
+    ])  # fmt: skip
+    def test_ended_with_workers(self, tmp_path, number, status, said):
+        """A signal to everything, workers included, ends in one line, its status and the rows so far."""
         command = [sys.executable, "experiments/reproduce_tacos.py", "--quick", "--jobs", "2", "--out", str(tmp_path)]
         process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True)
         for _ in range(3):
             process.stderr.readline()
         time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         err = process.communicate(timeout=60)[1]
-        assert process.returncode == 130
+        assert process.returncode == status
         assert "Traceback" not in err
-        assert err.splitlines()[-1].startswith("interrupted; what was finished is in ")
+        assert err.splitlines()[-1].startswith(f"{said}; what was finished is in ")
         assert len(_rows(tmp_path / "results.csv")) >= 3
