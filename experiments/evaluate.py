@@ -72,8 +72,12 @@ def evaluate(
     record.options = msgspec.to_builtins(parsed)
     record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
     try:
-        reason = synthesizer.supports(problem)
-        if reason is not None:
+        reason: object = synthesizer.supports(problem)
+        if reason is not None and (not isinstance(reason, str) or not reason.strip()):
+            record.status = "failed"
+            record.reason = f"its supports() returned {reason!r:.40}; expected None, or the reason why not"
+            return record, None
+        if isinstance(reason, str):
             record.status, record.reason = "unsupported", reason
             return record, None
         _compile_bench()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -125,7 +127,8 @@ def _plugin(entry: EntryPoint, taken: str | None) -> Plugin:
 def _load(entry: EntryPoint) -> Plugin:
     """Return the plugin of an entry point, whatever happens inside it."""
     try:
-        with import_limit():
+        # What a plugin prints while it is imported is no answer of a command.
+        with import_limit(), redirect_stdout(sys.stderr):
             return Plugin(entry.name, _source(entry), _synthesizer(entry))
     except KeyboardInterrupt:
         raise

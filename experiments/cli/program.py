@@ -104,8 +104,8 @@ class Program(Commands):
         except BrokenPipeError:
             return _hang_up()
         except (KeyboardInterrupt, Terminated) as error:  # before or after the command itself
-            ended = _ended(type(error))
-            return _say(f"collbench: {ended.format_message()}", ended.exit_code)
+            end = ended(type(error))
+            return _say(f"collbench: {end.format_message()}", end.exit_code)
         except MemoryError:
             return _say("collbench: out of memory; give a smaller problem", 1)
         except OSError as error:
@@ -124,12 +124,12 @@ class Program(Commands):
         """Run the command; errors that collbench raises on purpose become one line."""
         try:
             return super().invoke(ctx)
-        except Interrupted:
+        except (Interrupted, _Told):
             raise
         except BaseException as error:
             # Here and not in `main`: click would write an empty line first.
             if (kind := signalled(error)) is not None:
-                raise _ended(kind) from None
+                raise ended(kind) from None
             if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
                 raise
             # Imported here: the package is slow to import, and --help does not need it.
@@ -140,13 +140,9 @@ class Program(Commands):
             raise Failure(str(error)) from error
 
 
-def _ended(kind: type[BaseException]) -> click.ClickException:
-    """Return the end of a program that was interrupted or told to end."""
-    return (
-        _Told("told to end; nothing was written")
-        if kind is Terminated
-        else Interrupted("interrupted; nothing was written")
-    )
+def ended(kind: type[BaseException], what: str = "nothing was written") -> click.ClickException:
+    """Return the end of a program that was interrupted or told to end, and say what there is."""
+    return _Told(f"told to end; {what}") if kind is Terminated else Interrupted(f"interrupted; {what}")
 
 
 def _wants_traceback() -> bool:

@@ -11,8 +11,9 @@ import click
 
 from experiments.cli.output import remark
 from experiments.cli.parameters import LATENCIES, SWITCHINGS
-from experiments.cli.program import Failure, Interrupted, WrongInput
+from experiments.cli.program import Failure, WrongInput, ended
 from experiments.cli.values import TimesType
+from experiments.interruption import Terminated
 
 if TYPE_CHECKING:
     from experiments.files import Experiment
@@ -89,10 +90,10 @@ def run(
             write_text(store.folder / "experiment.yaml", Path(path).read_text(encoding="utf-8"))
             carry_out(work, store, jobs or os.cpu_count() or 1, name, scheduler)
             return _conclude(experiment, store.folder, work)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as error:
         done = sum(record is not None for record in work.records) if work else 0
-        raise Interrupted(f"interrupted; {done} of {len(runs)} runs are kept in {store.folder}, the same command goes "
-                          "on from there") from None  # fmt: skip
+        raise ended(type(error), f"{done} of {len(runs)} runs are kept in {store.folder}, the same command goes on "
+                                 "from there") from None  # fmt: skip
 
 
 def _found(file: str) -> str:

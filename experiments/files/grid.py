@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import product
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ _Placed = tuple[Any, Place]
 #: A synthesizer that takes part, and the options that the file gives it.
 _Taking = tuple[Entrant, dict[str, Any]]
 
+#: A grid of more runs is a slip.
+_MAX_RUNS = 200_000
+
 
 def expand(experiment: Experiment, document: Document) -> list[Run]:
     """Return the runs: block by block, problem by problem, each with all synthesizers; the same run but once.
@@ -32,6 +36,7 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     ExperimentError
         A network, size, group, synthesizer or option that does not exist or does not fit, with its line.
     """
+    _require_size(experiment, document)
     entrants = list(_entrants(experiment, document))
     runs: dict[str, Run] = {}
     axes = (experiment.latency, experiment.switching, experiment.limits.time_limit_s, experiment.seed)
@@ -59,6 +64,28 @@ def expand(experiment: Experiment, document: Document) -> list[Run]:
     _require_layouts(experiment, document, [_label(entrant, options) for entrant, options in entrants])
     _require_plots(experiment, document, list(runs.values()))
     return list(runs.values())
+
+
+def _require_size(experiment: Experiment, document: Document) -> None:
+    """Refuse a grid that is too large to be meant, before it is laid out."""
+    entrants = 0
+    for index, item in enumerate(experiment.synthesizers):
+        options = {} if isinstance(item, str) else item.options
+        for key, value in options.items():
+            if value == []:
+                raise document.error(("synthesizers", index, "options", key), f"{key} is an empty list; expected at "
+                                     "least one value")  # fmt: skip
+        entrants += prod(len(_many(value)) for value in options.values())
+    if inf in _many(experiment.limits.time_limit_s):
+        raise document.error(("limits", "time_limit_s"), "time_limit_s is infinite; leave it out for no limit")
+    settings = (experiment.latency, experiment.switching, experiment.limits.time_limit_s, experiment.seed)
+    runs = 0
+    for block in experiment.blocks:
+        axes = [len(_many(getattr(block, axis))) for axis in AXES if axis not in block.zip[1:]]
+        runs += prod(axes) * (experiment.repeats if block.repeats is None else block.repeats)
+    runs *= entrants * prod(len(_many(values)) for values in settings)
+    if runs > _MAX_RUNS:
+        raise document.error((), f"up to {runs:,} runs, more than {_MAX_RUNS:,}; split the experiment")
 
 
 def _require_layouts(experiment: Experiment, document: Document, labels: list[str]) -> None:
@@ -179,6 +206,8 @@ def _entrants(experiment: Experiment, document: Document) -> Iterator[_Taking]:
             chosen = dict(zip(options, values, strict=True))
             _require_options(entrant.synthesizer, chosen, place, document)
             label = _label(entrant, chosen)
+            if not label.strip() or not label.isprintable():
+                raise document.error((*place, "label"), f"the label {label!r} cannot be shown; expected a line of text")
             if label in labels:
                 raise document.error(place, f"{label} is there twice; give one of them another label")
             labels[label] = place

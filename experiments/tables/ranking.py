@@ -29,7 +29,10 @@ def ranking(frame: pd.DataFrame) -> Table:
         lines.append([Cell(text) for text in (str(place), str(label), f"{100 * row['score']:.1f} %", mean, *counts)])
     head = ("rank", "synthesizer", "efficiency", "where solved", "wins", "solved", "failures", "unsupported")
     problems, left_out = found.attrs["problems"], found.attrs["left_out"]
-    title = f"Ranking over {problems} problems" + (f" ({left_out} more were not given to all)" if left_out else "")
+    title = f"Ranking over {problems} problem{'' if problems == 1 else 's'}"
+    title += f" ({left_out} more were not given to all)" if left_out else ""
+    if not found.attrs["in_common"]:
+        title = "Each over its own problems: none was given to all, so this is no ranking"
     return Table(title, head, lines, 2)
 
 
@@ -39,7 +42,8 @@ def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
     They are ordered by mean efficiency over all problems that any of them solved, where what a synthesizer did not
     solve counts as 0; its mean over what it did solve stands beside. A win is the least time on a problem, or within
     0.1 % of it. A problem under another time limit is another problem. Problems that were not given to all synthesizers
-    are left out, unless there are no others.
+    are left out; if there are no others, each is measured on its own problems. Problems with a bound of 0, such as
+    those of one NPU, tell nobody apart and are left out too, unless there are no others.
 
     Parameters
     ----------
@@ -52,7 +56,8 @@ def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
     -------
     standings : DataFrame
         Index: labels. Columns ``score`` and ``mean`` (shares), ``wins``, ``solved``, ``failures``, ``unsupported``
-        (counts). ``attrs``: ``problems`` that count, and how many were ``left_out``.
+        (counts). ``attrs``: ``problems`` that count, how many were ``left_out`` as not given to all, and whether there
+        are any ``in_common``.
     """
     import pandas as pd
 
@@ -65,6 +70,8 @@ def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
         failed=~times["status"].isin(["ok", "unsupported"]),
         unsupported=times["status"] == "unsupported",
     )
+    if "bound_us" in times and (trivial := times["bound_us"] == 0).any() and not trivial.all():
+        times = times[~trivial]
     # Each label is once in each problem by now.
     to_all = times.groupby("number")["label"].transform("size") == times["label"].nunique()
     left_out = 0
@@ -73,11 +80,12 @@ def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
         times = times[to_all]
     best = times.groupby("number")["value"].transform("min")
     times = times.assign(won=times["solved"] & (times["value"] <= best * (1 + TIE)))
-    problems = int(times.loc[times["solved"] | count_all, "number"].nunique())
+    times = times.assign(counted=times.groupby("number")["solved"].transform("any") | count_all)
+    problems = int(times.loc[times["counted"], "number"].nunique())
     groups = times.groupby("label", sort=False)
     found = pd.DataFrame(
         {
-            "score": groups["efficiency"].sum() / max(problems, 1),
+            "score": groups["efficiency"].sum() / groups["counted"].sum().clip(lower=1),
             "mean": groups["efficiency"].mean(),
             "wins": groups["won"].sum(),
             "solved": groups["solved"].sum(),
@@ -86,5 +94,5 @@ def standings(frame: pd.DataFrame, count_all: bool = False) -> pd.DataFrame:
         }
     )
     found = found.sort_values(["score", "wins"], ascending=False, kind="stable")
-    found.attrs.update(problems=problems, left_out=left_out)
+    found.attrs.update(problems=problems, left_out=left_out, in_common=bool(to_all.any()) or found.empty)
     return found

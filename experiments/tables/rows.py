@@ -114,15 +114,38 @@ def load_results(path: str) -> pd.DataFrame:
         raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
     if "label" not in frame and "synthesizer" in frame:
         frame["label"] = labels(frame)
-    missing = [name for name in ("label", "topology", "collective", "size", "status") if name not in frame]
+    needed = ("label", "topology", "collective", "size", "synthesizer", "status", "time_us", "efficiency")
+    missing = [name for name in needed if name not in frame]
     if missing:
         raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
     for name, kind in columns().items():
         if kind in (int, float) and name in frame:
             frame[name] = _numbers(frame[name], file)
+    frame = believed(frame, str(file))
+    return frame.assign(**{name: frame[name].fillna("") for name in _texts() if name in frame})
+
+
+def believed(frame: pd.DataFrame, file: str) -> pd.DataFrame:
+    """Return rows of which none is ok that was not verified: nothing else is ever timed.
+
+    Raises
+    ------
+    FormatError
+        A row without a size, or with a time below 0.
+    """
     if frame["size"].isna().any():
         raise FormatError(f"{file}: row {int(frame['size'].isna().argmax()) + 1} has no size; expected bytes")
-    return frame.assign(**{name: frame[name].fillna("") for name in _texts() if name in frame})
+    if "time_us" in frame and (wrong := frame["time_us"] < 0).any():
+        raise FormatError(f"{file}: row {int(wrong.argmax()) + 1} has a time below 0; this is no file of collbench")
+    if "verified" in frame:
+        doubtful = (frame["status"] == "ok") & ~frame["verified"].isin([True, "True"])
+        if doubtful.any():
+            frame = frame.copy()
+            frame.loc[doubtful, "status"] = "invalid"
+            if "reason" in frame:
+                frame["reason"] = frame["reason"].astype(object)
+                frame.loc[doubtful, "reason"] = "it was never verified"
+    return frame
 
 
 def read_csv(path: Path) -> pd.DataFrame:

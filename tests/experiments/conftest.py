@@ -103,6 +103,13 @@ class Refusing(Base):
     def synthesize(self, problem, options):
         raise AssertionError
 
+class Vague(Base):
+    name = "vague"
+    def supports(self, problem):
+        return False
+    def synthesize(self, problem, options):
+        raise AssertionError
+
 class Failing(Base):
     name = "failing"
     def synthesize(self, problem, options):
@@ -127,7 +134,7 @@ class Chatty(Base):
 """
 NAMES = (
     "patient", "endless", "stubborn", "hungry", "greedy", "crashing", "leaving", "exiting", "refusing", "failing",
-    "wrong", "chatty", "lonely", "deadly",
+    "wrong", "chatty", "lonely", "deadly", "vague",
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ class TestMisbehaviour:
         name = experiment(
             ONE
             + "synthesizers: [ring, endless, hungry, greedy, crashing, leaving, exiting, refusing, failing, wrong,"
-            + " absent]\n"
+            + " absent, vague]\n"
             + "limits: {time_limit_s: 4, memory_limit_mb: 700}\n"
         )
         done = program("run", name, "--jobs", 2)
@@ -37,10 +37,11 @@ class TestMisbehaviour:
         assert found["exiting"] == ("failed", "SystemExit: gone")
         assert found["refusing"] == ("unsupported", "only on Sundays")
         assert found["failing"] == ("failed", "no tree here")
+        assert found["vague"] == ("failed", "its supports() returned False; expected None, or the reason why not")
         assert found["wrong"][0] == "invalid"
         assert "absent" in found["absent"][1]
         assert found["absent"][0] == "failed"
-        assert "9 of 11 runs failed" in done.stderr
+        assert "10 of 12 runs failed" in done.stderr
         assert "Traceback" not in done.stderr
         assert list(found) == [row["label"] for row in rows(program)]
 
@@ -166,6 +167,16 @@ class TestResuming:
         assert len(rows(program)) == 2
         _, alive = psutil.wait_procs(workers, timeout=10)
         assert not alive
+
+    def test_told_to_end(self, program, experiment):
+        """SIGTERM, as of a job that is over, says what is kept too."""
+        name = experiment(ONE + "synthesizers: [ring, {synthesizer: patient, options: {seconds: 60.0}}]\n")
+        started = program.start("run", name, "--jobs", 1)
+        assert "ring" in started.stderr.readline()
+        started.send_signal(signal.SIGTERM)
+        stderr = started.communicate(timeout=30)[1]
+        assert started.returncode == 143
+        assert stderr.splitlines()[-1].startswith("collbench: told to end; 1 of 2 runs are kept in results/one")
 
     def test_one_at_a_time(self, program, experiment):
         """A second process on the same folder is turned away."""

@@ -22,7 +22,7 @@ def made(label, time_us, topology="ring:4", size=10**6, status="ok", **fields):
               repeat=fields.pop("repeat", 0), time_limit_s=fields.pop("time_limit_s", None))  # fmt: skip
     record = Record(
         topology=topology, collective="all_gather", size=size, num_npus=4, ranks=4, chunks=1, groups=1,
-        latency="blocking", switching="cut_through", synthesizer=label, status=status, time_us=time_us,
+        latency="blocking", switching="cut_through", synthesizer=label, status=status, verified=status == "ok", time_us=time_us,
         bound_us=10.0, efficiency=None if time_us is None else 10.0 / time_us, **fields,
     )  # fmt: skip
     return row_of(run, record, "test")
@@ -209,7 +209,21 @@ class TestRanking:
         assert table.title == "Ranking over 3 problems (1 more were not given to all)"
         assert cells(table) == cells(ranking(results()))
         alone = ranking(results([made("ring", 20.0), made("tacos", 10.0, "ring:16")]))
-        assert [line[:3] for line in cells(alone)] == [["1", "tacos", "50.0 %"], ["2", "ring", "25.0 %"]]
+        assert [line[:3] for line in cells(alone)] == [["1", "tacos", "100.0 %"], ["2", "ring", "50.0 %"]]
+        assert alone.title == "Each over its own problems: none was given to all, so this is no ranking"
+
+    def test_trivial_problems(self, results):
+        """A problem that takes no time, such as one NPU's, is a win for everybody and tells nobody apart."""
+        trivial = made("ring", 0.0, "ring:1") | {"bound_us": 0.0, "efficiency": 1.0}
+        assert cells(ranking(results([*ROWS, trivial, trivial | {"label": "tacos"}]))) == cells(ranking(results()))
+        assert cells(ranking(results([trivial])))[0][:3] == ["1", "ring", "100.0 %"]
+
+    def test_unverified(self, results):
+        """A row that says ok but was not verified is not timed, whoever wrote the file."""
+        frame = results([ROWS[0], ROWS[1] | {"verified": False}])
+        assert frame["status"].tolist() == ["ok", "invalid"]
+        assert frame["reason"].tolist() == ["", "it was never verified"]
+        assert cells(ranking(frame))[1][2] == "0.0 %"
 
     def test_nothing_solved(self, results):
         """Where nobody solved anything, nobody has a mean."""
