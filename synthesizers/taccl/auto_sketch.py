@@ -12,6 +12,7 @@ import itertools
 from collections import defaultdict
 
 from simulator.link_model import LinkModel
+from synthesizers.taccl.budget import in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
@@ -24,7 +25,7 @@ from topologies import Topology
 _STEP = 1.5
 
 
-def derived_network(topology: Topology, demand: Demand, model: LinkModel) -> Network:
+def derived_network(topology: Topology, demand: Demand, model: LinkModel, last: float | None = None) -> Network:
     """Return the network of a sketch that is derived from the topology alone.
 
     Parameters
@@ -33,9 +34,15 @@ def derived_network(topology: Topology, demand: Demand, model: LinkModel) -> Net
     demand : Demand
         Chunks that several want get relays; those for one NPU go straight.
     model : LinkModel
+    last : float, optional
+        When `time.perf_counter` says so, it gives up.
+
+    Raises
+    ------
+    OutOfTime
     """
     message = max(demand.nbytes, default=0)
-    everything = wires_of(topology, message)
+    everything = wires_of(topology, message, last)
     box = boxes_of(everything)
     local = local_wires(everything, box)
     cross = [wire for wire in range(len(everything)) if box[everything.src[wire]] != box[everything.dst[wire]]]
@@ -44,8 +51,9 @@ def derived_network(topology: Topology, demand: Demand, model: LinkModel) -> Net
     wires = everything.kept(sorted({*local, *cross}))
     if (wires.hops() > topology.num_npus).any():
         wires = everything
+    in_time(last)
     maps = WireMaps(wires, Costs(wires, model), message)
-    return Network(wires, box, symmetries=free_symmetries(maps, topology.num_npus), origin="auto")
+    return Network(wires, box, symmetries=free_symmetries(maps, topology.num_npus, last), origin="auto")
 
 
 def boxes_of(wires: Wires) -> tuple[int, ...]:

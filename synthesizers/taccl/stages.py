@@ -14,11 +14,12 @@ from typing import Any, Literal
 
 from simulator import bound, quantised_bound_us
 from synthesizers.problem import Problem
+from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand, demand_of
 from synthesizers.taccl.exact import exact_plan
 from synthesizers.taccl.greedy import greedy_routes
-from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Limits, Model, Solution
+from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Model, Solution
 from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
 from synthesizers.taccl.plan import Plan
@@ -32,9 +33,6 @@ Solver = Literal["auto", "highs", "cp_sat"]
 #: Which solver ``auto`` takes for each stage: the faster one as measured by benchmarks/test_taccl.py.
 FASTER: dict[str, Literal["highs", "cp_sat"]] = {"routing": "cp_sat", "scheduling": "cp_sat"}
 
-#: Shares of the effort.
-_SHARE = {"routing": 0.4, "exact": 0.4, "scheduling": 0.2}
-
 #: Pairs of chunk and wire above which no model is built, and those that are built in a second.
 _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
 
@@ -43,43 +41,6 @@ _MOST_FINER = 4_000
 
 #: Pairs up to which longer paths are tried.
 _MOST_LOOSE = 20_000
-
-
-@dataclass
-class Budget:
-    """What the stages may use.
-
-    Attributes
-    ----------
-    effort : float
-        For all stages, in the units of `Limits`.
-    until : float or None
-        When `time.perf_counter` says that time is up.
-    seed : int
-    clock : bool
-        Whether the clock has ended something.
-    """
-
-    effort: float
-    until: float | None
-    seed: int
-    clock: bool = False
-
-    def limits(self, stage: str) -> Limits:
-        """Return the limits of a stage."""
-        return Limits(self.effort * _SHARE[stage], self.left, self.seed)
-
-    @property
-    def left(self) -> float | None:
-        """Seconds that are left; None without a time limit."""
-        return None if self.until is None else max(self.until - time.perf_counter(), 0.0)
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether there is time for something that takes so long; if not, the clock has ended something."""
-        if self.left is not None and self.left < seconds:
-            self.clock = True
-            return False
-        return True
 
 
 @dataclass
@@ -200,15 +161,24 @@ def _start(
     begin = time.perf_counter()
     for slack in slacks:
         loose = replace(network, slack=slack)
-        allowed = allowed_wires(loose, demand)
+        try:
+            allowed = allowed_wires(loose, demand, budget.last)
+        except OutOfTime:
+            if best is None:
+                raise
+            break
         if best is not None:
             if allowed == best[1] or sum(map(len, allowed)) > _MOST_LOOSE or best[0].plan.time_ps <= least_ps:
                 break
             if not budget.allows(4 * (time.perf_counter() - begin)):
                 break
-        plan = best_order(
-            loose, demand, costs, greedy_routes(loose, demand, costs, allowed, budget.until), budget.until
-        )
+        try:
+            routes = greedy_routes(loose, demand, costs, allowed, budget.until, budget.last)
+            plan = best_order(loose, demand, costs, routes, budget.until, budget.last)
+        except OutOfTime:
+            if best is None:
+                raise
+            break
         if best is None or plan.time_ps < best[0].plan.time_ps:
             best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
     assert best is not None
@@ -352,5 +322,10 @@ def _row(stage: str, solution: Solution, variables: int, rows: int, seconds: flo
 
 def _note(outcome: Outcome, stage: str, status: str) -> None:
     """Add the record of a stage that needed no solver, or got none."""
-    outcome.stages.append({"stage": stage, "solver": "", "status": status, "gap": None, "bound_us": None,
-                           "seconds": 0.0, "variables": 0, "constraints": 0})  # fmt: skip
+    outcome.stages.append(not_run(stage, status))
+
+
+def not_run(stage: str, status: str) -> dict[str, Any]:
+    """Return the record of a stage for which no solver ran."""
+    return {"stage": stage, "solver": "", "status": status, "gap": None, "bound_us": None,
+            "seconds": 0.0, "variables": 0, "constraints": 0}  # fmt: skip

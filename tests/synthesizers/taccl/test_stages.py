@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from schedules import Collective, collective, verify
 from simulator import LinkModel, simulate_ps
 from synthesizers.taccl.auto_sketch import boxes_of, derived_network
+from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.contiguity import LONGEST
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.cp_sat import solve_cp_sat
@@ -174,6 +176,51 @@ class TestExact:
         solution, plan, _ = found
         assert solution.status == OPTIMAL
         assert min(start.time_ps, plan.time_ps if plan else start.time_ps) == best
+
+
+class TestClock:
+    @pytest.mark.parametrize("kind", ["all_gather", "all_to_all"])
+    def test_spent(self, kind):
+        """Wires, paths, routes and orders give up when time is over and there is no plan yet."""
+        topology = parse_topology("mesh:3x3")
+        network, demand, costs, allowed, *_ = problem_of(topology, collective(kind, 9))
+        routes = greedy_routes(network, demand, costs, allowed)
+        for work in (
+            lambda: derived_network(topology, demand, LinkModel(), 0.0),
+            lambda: allowed_wires(network, demand, 0.0),
+            lambda: greedy_routes(network, demand, costs, allowed, None, 0.0),
+            lambda: best_order(network, demand, costs, routes, None, 0.0),
+        ):
+            with pytest.raises(OutOfTime):
+                work()
+
+    def test_half(self):
+        """Half a budget has half the effort and ends before the whole one."""
+        end = time.perf_counter() + 1000
+        half = Budget(0.5, end, end + 100, 0).half()
+        assert half.effort == 0.25
+        assert half.until < end
+        assert half.last < end + 100
+
+
+class TestWires:
+    @pytest.mark.parametrize("name", ["ring:6", "dgx1", "torus:3x4", "switch:5"])
+    def test_hops(self, name):
+        """Hops are the shortest ways of Floyd and Warshall over the wires."""
+        wires = wires_of(parse_topology(name), 10**6)
+        npus = wires.topology.num_npus
+        far = [[0 if a == b else npus + 1 for b in range(npus)] for a in range(npus)]
+        for a, b in zip(wires.src, wires.dst, strict=True):
+            far[a][b] = 1
+        for via, a, b in itertools.product(range(npus), repeat=3):
+            far[a][b] = min(far[a][b], far[a][via] + far[via][b])
+        assert wires.hops().tolist() == far
+
+    def test_no_way(self):
+        """Where wires lead nowhere, hops say so."""
+        wires = wires_of(parse_topology("line:3"), 10**6)
+        one_way = wires.kept([wire for wire in range(len(wires)) if wires.src[wire] < wires.dst[wire]])
+        assert one_way.hops().tolist() == [[0, 1, 2], [4, 0, 1], [4, 4, 0]]
 
 
 class TestContiguity:

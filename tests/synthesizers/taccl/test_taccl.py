@@ -9,6 +9,7 @@ from simulator import algbw_gbps, simulate_us
 from synthesizers import Problem, parse_options
 from synthesizers.taccl import Taccl, profile_topology, read_profile
 from topologies import OptionError, Topology, parse_topology
+from topologies.exceptions import SynthesisError
 
 COPYING = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
 
@@ -183,6 +184,29 @@ class TestBudget:
         schedule, _ = solved("dgx2:2", "all_gather", 10**8, time_limit_s=0.1)
         assert schedule.notes["time_limited"]
         assert {stage["status"] for stage in schedule.notes["stages"]} == {"no solution in time"}
+
+    @pytest.mark.parametrize("kind", COPYING)
+    def test_spent(self, kind):
+        """A limit that is over before any plan gives the whole schedule of another synthesizer, named in `origin`."""
+        schedule, _ = solved("mesh:3x3", kind, 10**6, time_limit_s=1e-6, pieces=2)
+        assert schedule.notes["time_limited"]
+        assert schedule.notes["origin"] in (["direct"], ["tacos"])
+        assert [stage["status"] for stage in schedule.notes["stages"]] == ["no solution in time"]
+        assert schedule.collective.chunks == 2
+
+    def test_spent_with_sketch(self, write, sketch_content):
+        """Where a sketch or an option forbids the schedules of others, a limit that is over is a clear error."""
+        for options in ({"sketch": write(sketch_content())}, {"warm_start": "none"}):
+            with pytest.raises(SynthesisError, match="no schedule within the time limit of 1e-06 s; give more"):
+                solved("ndv2:2", "all_reduce", 10**6, time_limit_s=1e-6, **options)
+
+    def test_pieces_anew_once(self, monkeypatch):
+        """`pieces=auto` plans the pieces anew for the number that cutting chose, and for no other."""
+        asked = []
+        monkeypatch.setattr("synthesizers.taccl.synthesizer.finer", lambda _, pieces, *__: asked.append(pieces))
+        schedule, _ = solved("ring:4", "broadcast", 10**8, pieces="auto")
+        assert asked == [schedule.notes["pieces"]]
+        assert asked[0] > 1
 
     def test_record(self):
         """Each stage is recorded with its solver, status, gap, seconds and size."""
