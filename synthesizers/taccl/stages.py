@@ -7,6 +7,7 @@ does not depend on the clock; the wall clock of the problem's time limit ends wh
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
 from synthesizers.taccl.plan import Plan
 from synthesizers.taccl.routing import routing_model
-from synthesizers.taccl.scheduling import scheduling_model
+from synthesizers.taccl.scheduling import merged_at_once, scheduling_model
 from synthesizers.taccl.symmetry import WireMaps, free_symmetries
 from synthesizers.taccl.warm_start import warm_starts
 
@@ -72,9 +73,8 @@ class Outcome:
 
 def run_stages(
     problem: Problem,
-    network: Network,
+    drawn: Sequence[tuple[Network, Costs]],
     demand: Demand,
-    costs: Costs,
     solver: Solver,
     budget: Budget,
     warm: bool,
@@ -86,10 +86,9 @@ def run_stages(
     ----------
     problem : Problem
         One whose collective copies.
-    network : Network
+    drawn : sequence of (Network, Costs)
+        Networks, each with the costs that the stages count with; that of the best start is taken.
     demand : Demand
-    costs : Costs
-        What the stages count with.
     solver : str
     budget : Budget
     warm : bool
@@ -103,7 +102,7 @@ def run_stages(
         A sketch that keeps a chunk from somebody who wants it.
     """
     least_ps = _bound_ps(problem)
-    outcome, allowed = _start(problem, network, demand, costs, budget, slacks, least_ps)
+    outcome, allowed = _start(problem, drawn, demand, budget, slacks, least_ps)
     if warm and outcome.plan.time_ps > least_ps and budget.allows(0.2):
         _warm_up(outcome, allowed)
     single = outcome.plan
@@ -135,7 +134,7 @@ def finer(outcome: Outcome, pieces: int, budget: Budget, warm: bool) -> Outcome 
         return None
     problem, network, costs = outcome.problem, outcome.network, outcome.costs
     demand = demand_of(coarse.collective.refined(pieces), problem.size)
-    found, allowed = _start(problem, network, demand, costs, budget, (network.slack,), 0.0)
+    found, allowed = _start(problem, [(network, costs)], demand, budget, (network.slack,), 0.0)
     if warm:
         _warm_up(found, allowed)
     return found
@@ -149,37 +148,38 @@ def _warm_up(outcome: Outcome, allowed: list[list[int]]) -> None:
 
 def _start(
     problem: Problem,
-    network: Network,
+    drawn: Sequence[tuple[Network, Costs]],
     demand: Demand,
-    costs: Costs,
     budget: Budget,
     slacks: Sequence[int],
     least_ps: float,
 ) -> tuple[Outcome, list[list[int]]]:
-    """Return the greedy start, and the wires that each chunk may take with the slack that it is best with."""
+    """Return the greedy start, and the wires that each chunk may take, in the network and with the slack it suits best.
+
+    What counts is the time with all neighbours merged; the plan that is returned still sends each chunk alone.
+    """
     best: tuple[Outcome, list[list[int]]] | None = None
+    best_ps = 0
     begin = time.perf_counter()
-    for slack in slacks:
+    before: dict[int, list[list[int]]] = {}
+    for slack, (number, (network, costs)) in itertools.product(slacks, enumerate(drawn)):
+        if best is not None and (best_ps <= least_ps or not budget.allows(2 * (time.perf_counter() - begin))):
+            break
         loose = replace(network, slack=slack)
         try:
             allowed = allowed_wires(loose, demand, budget.last)
-        except OutOfTime:
-            if best is None:
-                raise
-            break
-        if best is not None:
-            if allowed == best[1] or sum(map(len, allowed)) > _MOST_LOOSE or best[0].plan.time_ps <= least_ps:
-                break
-            if not budget.allows(4 * (time.perf_counter() - begin)):
-                break
-        try:
+            if number in before and (allowed == before[number] or sum(map(len, allowed)) > _MOST_LOOSE):
+                continue
+            before[number] = allowed
             routes = greedy_routes(loose, demand, costs, allowed, budget.until, budget.last)
             plan = best_order(loose, demand, costs, routes, budget.until, budget.last)
         except OutOfTime:
             if best is None:
                 raise
             break
-        if best is None or plan.time_ps < best[0].plan.time_ps:
+        merged_ps = merged_at_once(loose, demand, costs, plan).time_ps
+        if best is None or merged_ps < best_ps:
+            best_ps = merged_ps
             best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
     assert best is not None
     return best
@@ -253,6 +253,7 @@ def _schedule(outcome: Outcome, single: Plan, least_ps: float, solver: Solver, b
     if model is None:
         _note(outcome, "scheduling", "optimal: nothing to merge, as soon as possible is best")
         return
+    _offer(outcome, merged_at_once(outcome.network, outcome.demand, outcome.costs, single), outcome.origin)
     if not budget.allows(len(model.model.rows) / _PAIRS_PER_S / 4 + 0.1):
         _note(outcome, "scheduling", "no solution in time")
         return

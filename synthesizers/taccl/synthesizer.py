@@ -17,7 +17,7 @@ from schedules import Collective, Schedule
 from schedules import collective as collective_named
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
-from synthesizers.taccl.auto_sketch import derived_network
+from synthesizers.taccl.auto_sketch import derived_networks
 from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.costs import Costs, profile_costs
 from synthesizers.taccl.demand import demand_of
@@ -29,7 +29,7 @@ from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages
 from synthesizers.tacos import Tacos
-from synthesizers.tuning import Pieces, fastest, tuned
+from synthesizers.tuning import LADDER, MAX_HOPS, Pieces, fastest, tuned
 from topologies import Topology, ring
 from topologies.exceptions import SynthesisError
 
@@ -193,40 +193,48 @@ class _Synthesis:
         return self.options.pieces if self.problem.collective.kind != "custom" else 1
 
     def _tuned(self, build: Callable[[int, bool], Schedule]) -> Schedule:
-        """Return ``build(pieces, anew)``; ``auto`` chooses by cutting plans that are there, and plans anew but once."""
+        """Return the schedule of the option's pieces; ``auto``: the fastest found.
+
+        Plans that are there are cut into each number of pieces; only from the best number on, and as long as that
+        gains, the pieces are also planned anew.
+        """
         if self._pieces != "auto":
             return build(self._pieces, True)
-        cut = tuned(self.problem, lambda pieces: build(pieces, False), until=self.budget.until)
-        pieces = cut.notes["pieces"]
-        if pieces == 1 or not self.budget.allows(0.5):
-            return cut
-        return fastest(self.problem, [cut, build(pieces, True)])
+        best = tuned(self.problem, lambda pieces: build(pieces, False), until=self.budget.until)
+        pieces = max(best.notes["pieces"], 2)
+        while pieces <= LADDER[-1] and best.num_hops * pieces <= MAX_HOPS and self.budget.allows(0.5):
+            faster = fastest(self.problem, [best, build(pieces, True)])
+            if faster is best:
+                break
+            best, pieces = faster, 2 * pieces
+        return best
 
     def _outcome(self, collective: Collective, topology: Topology, budget: Budget, backwards: bool) -> Outcome:
         """Return the outcome of a collective that copies."""
         problem = replace(self.problem, topology=topology, collective=collective)
         if self.sketch is None:
             demand = demand_of(collective, problem.size)
-            network = derived_network(topology, demand, problem.model, budget.last)
+            networks = derived_networks(topology, demand, problem.model, budget.last)
         else:
             chunkup = self.sketch.hyperparameters.input_chunkup
             demand = demand_of(collective if chunkup == 1 else collective.refined(chunkup), problem.size)
             sketch = self.sketch
             if backwards:
                 sketch = sketch.reversed(topology.num_npus // sketch.nnodes)
-            network = sketched_network(topology, sketch, max(demand.nbytes, default=0))
-        exact = Costs(network.wires, problem.model, network.extra_ports)
-        checked_symmetries(network, exact, max(demand.nbytes, default=0))
-        costs = (
-            exact if self.profile is None else _profiled(exact, self.profile, network, max(demand.nbytes, default=1))
-        )
+            networks = [sketched_network(topology, sketch, max(demand.nbytes, default=0))]
+        most = max(demand.nbytes, default=0)
+        drawn = []
+        for network in networks:
+            costs = Costs(network.wires, problem.model, network.extra_ports)
+            checked_symmetries(network, costs, most)
+            drawn.append((network, costs if self.profile is None else _profiled(costs, self.profile, network, most)))
         slacks: tuple[int, ...] = _SLACKS if self.sketch is None else (0,)
         if self.options.slack != "auto":
             slacks = (self.options.slack,)
-        outcome = run_stages(problem, network, demand, costs, self.options.solver, budget, self.warm, slacks)
+        outcome = run_stages(problem, drawn, demand, self.options.solver, budget, self.warm, slacks)
         if self.profile is not None:
-            outcome.costs = exact
-            outcome.plan = timed(outcome.plan.units, network.wires, demand, exact)
+            outcome.costs = Costs(outcome.network.wires, problem.model, outcome.network.extra_ports)
+            outcome.plan = timed(outcome.plan.units, outcome.network.wires, demand, outcome.costs)
         return outcome
 
     def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int, anew: bool) -> Schedule:
@@ -264,4 +272,4 @@ class _Synthesis:
 def _profiled(exact: Costs, profile: Profile, network: Network, chunk_bytes: int) -> Costs:
     """Return costs as a profile gives them for a chunk."""
     given = profile_costs(profile, network.wires, network.box)
-    return replace(exact, given=given, unit=chunk_bytes, _known={})
+    return replace(exact, given=given, unit=max(chunk_bytes, 1), _known={})

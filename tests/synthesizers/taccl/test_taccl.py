@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from schedules import KINDS, collective, custom, verify
@@ -10,6 +12,9 @@ from synthesizers import Problem, parse_options
 from synthesizers.taccl import Taccl, profile_topology, read_profile
 from topologies import OptionError, Topology, parse_topology
 from topologies.exceptions import SynthesisError
+
+#: The sketches by hand that the experiments use.
+SKETCHES = Path(__file__).parents[3] / "experiments" / "configs" / "sketches"
 
 COPYING = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
 
@@ -81,11 +86,27 @@ class TestBandwidth:
         _, time_us = solved("ndv2:2", kind, 10**9, pieces=pieces, **options)
         assert algbw_gbps(10**9, time_us) >= least
 
-    @pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
-    def test_auto_against_hand(self, write, sketch_content, kind):
+    @pytest.mark.parametrize(
+        ("topology", "sketch", "kind"),
+        [
+            ("ndv2:2", "ndv2x2.json", "all_gather"),
+            ("ndv2:2", "ndv2x2.json", "all_to_all"),
+            ("ndv2:2", "ndv2x2.json", "all_reduce"),
+            ("dgx2:2", "dgx2x2.json", "all_gather"),
+            ("dgx2:2", "dgx2x2.json", "broadcast"),
+        ],
+    )
+    @pytest.mark.parametrize("size", [10**3, 10**6])
+    def test_auto_against_hand(self, topology, sketch, kind, size):
         """The derived sketch is no more than 10 % slower than the one by hand."""
-        by_hand = solved("ndv2:2", kind, 10**6, sketch=write(sketch_content(offsets=[[8, 16]])))[1]
-        assert solved("ndv2:2", kind, 10**6)[1] <= 1.1 * by_hand
+        by_hand = solved(topology, kind, size, sketch=str(SKETCHES / sketch))[1]
+        assert solved(topology, kind, size)[1] <= 1.1 * by_hand
+
+    def test_large_broadcast(self):
+        """A Broadcast of 100 MB, whole or in pieces, is no more than 10 % slower by the derived sketch either."""
+        for pieces in (1, "auto"):
+            by_hand = solved("dgx2:2", "broadcast", 10**8, sketch=str(SKETCHES / "dgx2x2.json"), pieces=pieces)[1]
+            assert solved("dgx2:2", "broadcast", 10**8, pieces=pieces)[1] <= 1.1 * by_hand
 
 
 class TestCollectives:
@@ -200,13 +221,20 @@ class TestBudget:
             with pytest.raises(SynthesisError, match="no schedule within the time limit of 1e-06 s; give more"):
                 solved("ndv2:2", "all_reduce", 10**6, time_limit_s=1e-6, **options)
 
-    def test_pieces_anew_once(self, monkeypatch):
-        """`pieces=auto` plans the pieces anew for the number that cutting chose, and for no other."""
+    def test_pieces_anew(self, monkeypatch):
+        """`pieces=auto` plans pieces anew from the number that cutting chose, and no more once that gains nothing."""
         asked = []
         monkeypatch.setattr("synthesizers.taccl.synthesizer.finer", lambda _, pieces, *__: asked.append(pieces))
         schedule, _ = solved("ring:4", "broadcast", 10**8, pieces="auto")
         assert asked == [schedule.notes["pieces"]]
         assert asked[0] > 1
+
+    def test_pieces_gain(self):
+        """On a mesh, smaller chunks that are planned anew beat whole ones."""
+        whole = solved("mesh:4x4", "all_gather", 10**8)[1]
+        schedule, time_us = solved("mesh:4x4", "all_gather", 10**8, pieces="auto")
+        assert time_us < whole
+        assert schedule.notes["pieces"] > 1
 
     def test_record(self):
         """Each stage is recorded with its solver, status, gap, seconds and size."""
