@@ -117,6 +117,23 @@ class TestRouting:
         values = [solve_cp_sat(each.model, Limits(5.0)).values[each.time] for each in (whole, joined)]
         assert values[0] == values[1]
 
+    def test_own_first(self):
+        """Routing knows that the chunk a relay sends for another comes after its own: T grows by the way behind it."""
+        rows = [(a, b, 1.0, 100.0) for a, b in ((0, 1), (1, 0), (2, 3), (3, 2))] + [(0, 3, 0.0, 1.0), (2, 1, 0.0, 1.0)]
+        demand = demand_of(collective("all_gather", 4), 4 * 10**6)
+        wires = wires_of(Topology.from_links(4, rows), 10**6)
+        costs, times = Costs(wires, LinkModel()), []
+        for own_first in (False, True):
+            network = Network(wires, (0, 0, 1, 1), relayed=True, own_first=own_first)
+            routing = routing_model(network, demand, costs, allowed_wires(network, demand), 4 * 10**9, False)
+            solution = solve_cp_sat(routing.model, Limits(5.0))
+            assert solution.status == OPTIMAL
+            times.append(solution.values[routing.time] * routing.step_ps / 1e6)
+        across, inside = 1000, 11
+        assert times[0] == pytest.approx(2 * across, rel=1e-3)
+        assert times[1] == pytest.approx(2 * across + inside, rel=1e-3)
+        assert times[1] > times[0]
+
     @pytest.mark.parametrize(("strategy", "better"), [("uc-min", min), ("uc-max", max)])
     def test_unique_connections(self, strategy, better):
         """uc-min uses the fewest wires that the least T allows, uc-max the most; both keep T."""

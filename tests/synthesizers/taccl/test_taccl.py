@@ -161,6 +161,20 @@ class TestSketchOptions:
         leaves = (topology.src[schedule.link] == 0) & (topology.dst[schedule.link] == 16)
         assert schedule.chunk[leaves][0] == 0
 
+    @pytest.mark.parametrize(("gpus", "kind"), [(2, "all_gather"), (4, "all_gather"), (2, "all_to_all")])
+    def test_own_first_in_all_stages(self, hub, write, sketch_content, gpus, kind):
+        """Whatever stage the schedule is from, what relays send for others crosses after all of their own."""
+        path = write(sketch_content(conn={"0": [1]}, enforce_ordering=True))
+        schedule, _ = solved(profile_topology(hub(gpus), "hub_and_spoke", 2), kind, 10**6, sketch=path, effort=2.0)
+        topology = schedule.topology
+        into_other = topology.src[schedule.link] // gpus != topology.dst[schedule.link] // gpus
+        assert into_other.any()
+        for relay in (0, gpus):
+            leaves = into_other & (topology.src[schedule.link] == relay)
+            holders = schedule.collective.initial[schedule.chunk[leaves]]
+            own = [relay in schedule.collective.set_of(int(index)) for index in holders]
+            assert own == sorted(own, reverse=True)
+
     def test_sender_map(self, write, sketch_content):
         """Chunks cross through the sender that the map names for them."""
         path = write(
