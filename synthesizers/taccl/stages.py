@@ -134,7 +134,11 @@ def finer(outcome: Outcome, pieces: int, budget: Budget, warm: bool) -> Outcome 
         return None
     problem, network, costs = outcome.problem, outcome.network, outcome.costs
     demand = demand_of(coarse.collective.refined(pieces), problem.size)
-    found, allowed = _start(problem, [(network, costs)], demand, budget, (network.slack,), 0.0)
+    try:
+        found, allowed = _start(problem, [(network, costs)], demand, budget, (network.slack,), 0.0)
+    except OutOfTime:
+        budget.clock = True
+        return None
     if warm:
         _warm_up(found, allowed)
     return found

@@ -29,7 +29,7 @@ from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages
 from synthesizers.tacos import Tacos
-from synthesizers.tuning import LADDER, MAX_HOPS, Pieces, fastest, tuned
+from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
 from topologies.exceptions import SynthesisError
 
@@ -195,18 +195,19 @@ class _Synthesis:
     def _tuned(self, build: Callable[[int, bool], Schedule]) -> Schedule:
         """Return the schedule of the option's pieces; ``auto``: the fastest found.
 
-        Plans that are there are cut into each number of pieces; only from the best number on, and as long as that
-        gains, the pieces are also planned anew.
+        Plans that are there are cut into each number of pieces; only from the best number on, until that gains nothing
+        for some rungs, the pieces are also planned anew.
         """
         if self._pieces != "auto":
             return build(self._pieces, True)
         best = tuned(self.problem, lambda pieces: build(pieces, False), until=self.budget.until)
-        pieces = max(best.notes["pieces"], 2)
-        while pieces <= LADDER[-1] and best.num_hops * pieces <= MAX_HOPS and self.budget.allows(0.5):
-            faster = fastest(self.problem, [best, build(pieces, True)])
-            if faster is best:
+        hops_per_piece = best.num_hops / best.notes["pieces"]
+        misses = 0
+        for pieces in LADDER[max(LADDER.index(best.notes["pieces"]), 1) :]:
+            if misses == PATIENCE or hops_per_piece * pieces > MAX_HOPS or not self.budget.allows(0.5):
                 break
-            best, pieces = faster, 2 * pieces
+            faster = fastest(self.problem, [best, build(pieces, True)])
+            best, misses = faster, misses + 1 if faster is best else 0
         return best
 
     def _outcome(self, collective: Collective, topology: Topology, budget: Budget, backwards: bool) -> Outcome:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schedules import Collective, collective, verify
 from simulator import LinkModel, simulate_ps
+from synthesizers.problem import Problem
 from synthesizers.taccl.auto_sketch import boxes_of, derived_networks
 from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.contiguity import LONGEST
@@ -27,6 +28,7 @@ from synthesizers.taccl.ordering import best_order
 from synthesizers.taccl.plan import schedule_of, timed
 from synthesizers.taccl.routing import routing_model
 from synthesizers.taccl.scheduling import merged_at_once, scheduling_model
+from synthesizers.taccl.stages import finer, run_stages
 from synthesizers.taccl.symmetry import WireMaps, chunk_image, free_symmetries, rotation
 from synthesizers.taccl.wires import wires_of
 from topologies import Topology, parse_topology
@@ -211,6 +213,19 @@ class TestClock:
         ):
             with pytest.raises(OutOfTime):
                 work()
+
+    def test_finer_gives_up(self):
+        """Where smaller chunks are not planned in time, there is no outcome, and the clock is to blame."""
+        topology, work = parse_topology("mesh:3x3"), collective("all_gather", 9)
+        problem = Problem(topology, work, 10**6)
+        demand = demand_of(work, 10**6)
+        (network,) = derived_networks(topology, demand, LinkModel())
+        drawn = [(network, Costs(network.wires, LinkModel()))]
+        outcome = run_stages(problem, drawn, demand, "auto", Budget(0.01, None, None, 0), True, (0,))
+        assert finer(outcome, 2, Budget(0.01, None, None, 0), True).plan.time_ps > 0
+        late = Budget(0.01, time.perf_counter() + 1000, 0.0, 0)
+        assert finer(outcome, 2, late, True) is None
+        assert late.clock
 
     def test_half(self):
         """Half a budget has half the effort and ends before the whole one."""
