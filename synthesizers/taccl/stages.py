@@ -37,8 +37,8 @@ FASTER: dict[str, Literal["highs", "cp_sat"]] = {"routing": "cp_sat", "schedulin
 #: Pairs of chunk and wire above which no model is built, and those that are built in a second.
 _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
 
-#: Deliveries up to which smaller chunks are planned anew.
-_MOST_FINER = 4_000
+#: Deliveries up to which smaller chunks are planned anew; fewer where whole chunks make many already.
+_MOST_FINER, _MANY_WHOLE, _MOST_OF_MANY = 4_000, 500, 2_000
 
 #: Pairs up to which longer paths are tried.
 _MOST_LOOSE = 20_000
@@ -130,7 +130,9 @@ def finer(outcome: Outcome, pieces: int, budget: Budget, warm: bool) -> Outcome 
         As for `run_stages`.
     """
     coarse = outcome.demand
-    if sum(map(len, coarse.targets)) * pieces > _MOST_FINER or not budget.allows(0.5):
+    whole = sum(map(len, coarse.targets))
+    most = _MOST_OF_MANY if whole > _MANY_WHOLE else _MOST_FINER
+    if whole * pieces > most or not budget.allows(0.5):
         return None
     problem, network, costs = outcome.problem, outcome.network, outcome.costs
     demand = demand_of(coarse.collective.refined(pieces), problem.size)
