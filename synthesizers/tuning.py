@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Annotated, Literal
 
@@ -29,7 +30,9 @@ def fastest(problem: Problem, candidates: list[Schedule]) -> Schedule:
     return min(candidates, key=lambda schedule: simulate_ps(schedule, problem.size, problem.model))
 
 
-def tuned(problem: Problem, build: Callable[[int], Schedule], pieces: Pieces = "auto") -> Schedule:
+def tuned(
+    problem: Problem, build: Callable[[int], Schedule], pieces: Pieces = "auto", until: float | None = None
+) -> Schedule:
     """Return ``build(pieces)``, or with ``"auto"`` the fastest on the ladder (the fewest pieces of equals).
 
     Parameters
@@ -40,21 +43,29 @@ def tuned(problem: Problem, build: Callable[[int], Schedule], pieces: Pieces = "
         Makes the schedule for a number of pieces.
     pieces : int or "auto"
         How often each chunk is cut.
+    until : float, optional
+        The climb ends where the next rung, at twice the time of the last, would not be done when `time.perf_counter`
+        says so.
     """
     if pieces != "auto":
         return build(pieces)
+    begin = time.perf_counter()
     best = build(LADDER[0])
     hops_per_piece = best.num_hops / LADDER[0]
     if hops_per_piece * LADDER[1] > MAX_HOPS:
         return best
-    best_time, misses = simulate_ps(best, problem.size, problem.model), 0
+    fastest_ps, misses = simulate_ps(best, problem.size, problem.model), 0
     for rung in LADDER[1:]:
         if misses == PATIENCE or hops_per_piece * rung > MAX_HOPS:
             break
+        now = time.perf_counter()
+        if until is not None and now + 2 * (now - begin) > until:
+            break
+        begin = now
         schedule = build(rung)
-        time = simulate_ps(schedule, problem.size, problem.model)
-        if time < best_time:
-            best, best_time, misses = schedule, time, 0
+        time_ps = simulate_ps(schedule, problem.size, problem.model)
+        if time_ps < fastest_ps:
+            best, fastest_ps, misses = schedule, time_ps, 0
         else:
             misses += 1
     return best

@@ -2,7 +2,8 @@
 
 Boxes are what hangs together by the faster connections, where the largest step in bandwidth leaves equal boxes. Relays:
 where several connections between two boxes share a port, such as a NIC, chunks that many want cross from each GPU to
-its namesake only. Symmetries are looked for (`synthesizers.taccl.symmetry`), paths are the shortest and those some
+its namesake only; chunks that one NPU wants go straight, or through gateways (`synthesizers.taccl.gateways`), whichever
+starts out faster. Symmetries are looked for (`synthesizers.taccl.symmetry`), paths are the shortest and those some
 hops longer.
 """
 
@@ -12,8 +13,10 @@ import itertools
 from collections import defaultdict
 
 from simulator.link_model import LinkModel
+from synthesizers.taccl.budget import in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
+from synthesizers.taccl.gateways import gateway_wires
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.sketched import local_wires
 from synthesizers.taccl.symmetry import WireMaps, free_symmetries
@@ -24,28 +27,41 @@ from topologies import Topology
 _STEP = 1.5
 
 
-def derived_network(topology: Topology, demand: Demand, model: LinkModel) -> Network:
-    """Return the network of a sketch that is derived from the topology alone.
+def derived_networks(topology: Topology, demand: Demand, model: LinkModel, last: float | None = None) -> list[Network]:
+    """Return the networks of the sketches that are derived from the topology alone, the plainest first.
 
     Parameters
     ----------
     topology : Topology
     demand : Demand
-        Chunks that several want get relays; those for one NPU go straight.
+        Chunks that several want get relays; those for one NPU go straight, or in another network through gateways.
     model : LinkModel
+    last : float, optional
+        When `time.perf_counter` says so, it gives up.
+
+    Raises
+    ------
+    OutOfTime
     """
     message = max(demand.nbytes, default=0)
-    everything = wires_of(topology, message)
+    everything = wires_of(topology, message, last)
     box = boxes_of(everything)
     local = local_wires(everything, box)
     cross = [wire for wire in range(len(everything)) if box[everything.src[wire]] != box[everything.dst[wire]]]
-    if any(len(targets) > 1 for targets in demand.targets):
-        cross = _relays(everything, box, cross)
-    wires = everything.kept(sorted({*local, *cross}))
-    if (wires.hops() > topology.num_npus).any():
-        wires = everything
-    maps = WireMaps(wires, Costs(wires, model), message)
-    return Network(wires, box, symmetries=free_symmetries(maps, topology.num_npus), origin="auto")
+    several = any(len(targets) > 1 for targets in demand.targets)
+    choices = [_relays(everything, box, cross)] if several else [cross, *gateway_wires(everything, box, cross)]
+    networks: list[Network] = []
+    for choice in choices:
+        in_time(last)
+        wires = everything.kept(sorted({*local, *choice}))
+        if (wires.hops() > topology.num_npus).any():
+            if networks:
+                continue
+            wires = everything
+        maps = WireMaps(wires, Costs(wires, model), message)
+        symmetries = free_symmetries(maps, topology.num_npus, last)
+        networks.append(Network(wires, box, symmetries=symmetries, origin="auto"))
+    return networks
 
 
 def boxes_of(wires: Wires) -> tuple[int, ...]:

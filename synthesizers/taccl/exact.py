@@ -91,6 +91,7 @@ class _Search:
         for chunk in orbits.leaders:
             self._chunk(chunk)
         self._ports()
+        self._own_first()
         chosen = {(chunk, wire): start for (wire, chunks), start in zip(best.units, best.starts, strict=True)
                   for chunk in chunks}  # fmt: skip
         # A start that is not symmetric is no hint for a symmetric model.
@@ -144,3 +145,17 @@ class _Search:
                 for root, offset, span in held_by
             ])  # fmt: skip
             model.add(sum(span * self.used[root] for root, _, span in held_by) <= self.total)
+
+    def _own_first(self) -> None:
+        """Add that an NPU sends its own chunks to other boxes before those of others, where the sketch says so."""
+        network = self.network
+        over: dict[int, list[int]] = defaultdict(list)
+        for chunk, wire in self.used if network.own_first else ():
+            if wire in network.cross:
+                over[wire].append(chunk)
+        for wire, chunks in sorted(over.items()):
+            own = [chunk for chunk in chunks if network.wires.src[wire] in self.demand.sources[chunk]]
+            for chunk in chunks:
+                for before in own if chunk not in own else ():
+                    both = self.used[before, wire], self.used[chunk, wire]
+                    self.model.add(self.starts[before, wire] <= self.starts[chunk, wire]).only_enforce_if(both)

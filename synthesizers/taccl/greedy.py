@@ -11,6 +11,7 @@ import heapq
 import time
 from collections.abc import Sequence
 
+from synthesizers.taccl.budget import in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
@@ -24,7 +25,12 @@ _LOOKS = 20
 
 
 def greedy_routes(
-    network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]], until: float | None = None
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    allowed: Sequence[Sequence[int]],
+    until: float | None = None,
+    last: float | None = None,
 ) -> list[list[int]]:
     """Return a tree of wires for each chunk.
 
@@ -37,16 +43,25 @@ def greedy_routes(
         The wires that each chunk may take.
     until : float, optional
         When `time.perf_counter` says so, the rest is done without looking twice.
+    last : float, optional
+        When it says so, it gives up.
+
+    Raises
+    ------
+    OutOfTime
     """
-    wires = network.wires
-    everybody = all(wires.dst[wire] in set(demand.targets[chunk]) for chunk in demand.wanted for wire in allowed[chunk])
-    if everybody:
-        return _spread(network, demand, costs, allowed, until)
-    return _paths(network, demand, costs, allowed, until)
+    dst, targets = network.wires.dst, [set(wanting) for wanting in demand.targets]
+    everybody = all(dst[wire] in targets[chunk] for chunk in demand.wanted for wire in allowed[chunk])
+    return (_spread if everybody else _paths)(network, demand, costs, allowed, until, last)
 
 
 def _spread(
-    network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]], until: float | None
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    allowed: Sequence[Sequence[int]],
+    until: float | None,
+    last: float | None,
 ) -> list[list[int]]:
     """Return trees grown delivery by delivery, the earliest next."""
     wires = network.wires
@@ -69,14 +84,17 @@ def _spread(
                 heapq.heappush(heap, (arrival(chunk, wire, ready), copies[chunk], chunk, wire, ready))
 
     for chunk in demand.wanted:
+        in_time(last)
         for source in demand.sources[chunk]:
             offer(chunk, source, 0)
     routes: list[list[int]] = [[] for _ in demand.sources]
     looks, most = 0, _LOOKS * len(heap) + 10 * _LOOKS * sum(map(len, demand.targets))
     while heap:
         looks += 1
-        if until is not None and looks % 1000 == 0 and time.perf_counter() > until:
-            most = 0
+        if looks % 1000 == 0:
+            in_time(last)
+            if until is not None and time.perf_counter() > until:
+                most = 0
         end, few, chunk, wire, ready = heapq.heappop(heap)
         target = wires.dst[wire]
         if (chunk, target) in have:
@@ -97,17 +115,24 @@ def _spread(
 
 
 def _paths(
-    network: Network, demand: Demand, costs: Costs, allowed: Sequence[Sequence[int]], until: float | None
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    allowed: Sequence[Sequence[int]],
+    until: float | None,
+    last: float | None,
 ) -> list[list[int]]:
     """Return trees grown path by path over little-loaded wires."""
     load: dict[int, int] = {}
     routes: list[list[int]] = [[] for _ in demand.sources]
     order = sorted(demand.wanted, key=lambda chunk: (len(allowed[chunk]), chunk))
     for turn in range(1 + _ROUNDS):
-        if turn and until is not None and time.perf_counter() > until:
-            break
         for chunk in order:
-            if turn:
+            if not turn:
+                in_time(last)
+            elif until is not None and time.perf_counter() > until:
+                return routes  # the others stay as they are
+            else:
                 _carry(load, costs, demand, chunk, routes[chunk], -1)
             routes[chunk] = _tree(network, demand, costs, allowed[chunk], chunk, load)
             _carry(load, costs, demand, chunk, routes[chunk], 1)

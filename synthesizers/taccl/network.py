@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from synthesizers.taccl.budget import in_time
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.wires import Wires
 from topologies.exceptions import OptionError
@@ -80,18 +81,21 @@ class Network:
         return self.wires.hops()
 
 
-def allowed_wires(network: Network, demand: Demand) -> list[list[int]]:
+def allowed_wires(network: Network, demand: Demand, last: float | None = None) -> list[list[int]]:
     """Return the wires that each chunk may take, ascending; none for a chunk that nobody wants.
 
     Raises
     ------
     OptionError
         A chunk cannot reach somebody who wants it; names the key of the sketch and the GPUs at fault.
+    OutOfTime
+        `time.perf_counter` passed `last`.
     """
     known: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
     result: list[list[int]] = []
     for sources, targets in zip(demand.sources, demand.targets, strict=True):
         if (sources, targets) not in known:
+            in_time(last)
             known[sources, targets] = _of_chunk(network, sources, targets) if targets else []
         result.append(known[sources, targets])
     return result
@@ -118,17 +122,15 @@ def _of_chunk(network: Network, sources: tuple[int, ...], targets: tuple[int, ..
     home = {network.box[source] for source in sources}
     named = {sender for source in sources for sender in network.senders.get(source, ())}
     unnamed = any(source not in network.senders for source in sources)
-    used = []
-    for wire in inside:
-        if wires.dst[wire] in sources:
-            continue
-        if wire in network.cross:
-            if network.relayed and network.box[wires.src[wire]] not in home:
-                continue
-            if not unnamed and wires.src[wire] not in named:
-                continue
-        used.append(wire)
-    used = _leading_somewhere(wires, used, sources, targets)
+    barred = set(sources)
+    used = [wire for wire in inside if wires.dst[wire] not in barred]
+    if network.relayed or not unnamed:
+        used = [
+            wire for wire in used
+            if wire not in network.cross
+            or ((not network.relayed or network.box[wires.src[wire]] in home) and (unnamed or wires.src[wire] in named))
+        ]  # fmt: skip
+    used = _leading_somewhere(network, used, sources, targets)
     reached = {*sources, *(wires.dst[wire] for wire in used)}
     for target in targets:
         if target not in reached:
@@ -136,18 +138,20 @@ def _of_chunk(network: Network, sources: tuple[int, ...], targets: tuple[int, ..
     return used
 
 
-def _leading_somewhere(wires: Wires, used: list[int], sources: tuple[int, ...], targets: tuple[int, ...]) -> list[int]:
+def _leading_somewhere(
+    network: Network, used: list[int], sources: tuple[int, ...], targets: tuple[int, ...]
+) -> list[int]:
     """Return the wires that can be reached from a source and lead on to a target."""
-    forth, back = set(sources), set(targets)
+    wires = np.array(used, np.int64)
+    src, dst = network.ends[0][wires], network.ends[1][wires]
+    forth, back = np.zeros((2, len(network.box)), bool)
+    forth[list(sources)] = back[list(targets)] = True
     grown = -1
-    while grown != len(forth) + len(back):
-        grown = len(forth) + len(back)
-        for wire in used:
-            if wires.src[wire] in forth:
-                forth.add(wires.dst[wire])
-            if wires.dst[wire] in back:
-                back.add(wires.src[wire])
-    return [wire for wire in used if wires.src[wire] in forth and wires.dst[wire] in back]
+    while grown != (total := int(forth.sum() + back.sum())):
+        grown = total
+        forth[dst[forth[src]]] = True
+        back[src[back[dst]]] = True
+    return wires[forth[src] & back[dst]].tolist()
 
 
 def _key(network: Network, source: int, target: int) -> str:

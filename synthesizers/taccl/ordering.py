@@ -14,9 +14,9 @@ All are tried; the order of the shortest makespan wins.
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable, Sequence
 
+from synthesizers.taccl.budget import OutOfTime, in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
@@ -33,7 +33,12 @@ _MANY = 5_000
 
 
 def best_order(
-    network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], until: float | None = None
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    routes: Sequence[Sequence[int]],
+    until: float | None = None,
+    last: float | None = None,
 ) -> Plan:
     """Return the plan of the best order of the routed sends, each alone.
 
@@ -46,6 +51,12 @@ def best_order(
         The wires that each chunk takes: a tree from its holders to those who want it.
     until : float, optional
         When `time.perf_counter` says so, no more keys are tried.
+    last : float, optional
+        When it says so and no key is done, it gives up.
+
+    Raises
+    ------
+    OutOfTime
     """
     rest = _rest(network, demand, costs, routes)
     own = {
@@ -60,24 +71,39 @@ def best_order(
         keys += [lambda est, send, weight=weight: (4 * est - weight * rest[send],) for weight in (1, 2, 4)]  # type: ignore[misc]
     best: Plan | None = None
     for key in keys:
-        if best is not None and until is not None and time.perf_counter() > until:
+        try:
+            plan = _listed(network, demand, costs, routes, key, last if best is None else until)
+        except OutOfTime:
+            if best is None:
+                raise
             return best
-        plan = _listed(network, demand, costs, routes, key)
         if best is None or plan.time_ps < best.time_ps:
             best = plan
     assert best is not None
-    if len(rest) > _MANY:
-        return best
+    return best if len(rest) > _MANY else _by_lateness(best, network, demand, costs, routes, until)
+
+
+def _by_lateness(
+    best: Plan,
+    network: Network,
+    demand: Demand,
+    costs: Costs,
+    routes: Sequence[Sequence[int]],
+    until: float | None,
+) -> Plan:
+    """Return the plan, or a better one by the key of latest starts, as far as there is time."""
     for _ in range(_ROUNDS):
-        if until is not None and time.perf_counter() > until:
-            break
         late = _latest_starts(best, network, demand, costs)
-        plan = min(
-            (_listed(network, demand, costs, routes, key) for key in (
-                lambda est, send, late=late: (est, late[send]),
-                lambda est, send, late=late: (late[send], est),
-            )), key=lambda plan: plan.time_ps,
-        )  # fmt: skip
+        keys: tuple[_Key, ...] = (
+            lambda est, send, late=late: (est, late[send]),  # type: ignore[misc]
+            lambda est, send, late=late: (late[send], est),  # type: ignore[misc]
+        )
+        try:
+            plan = min(
+                (_listed(network, demand, costs, routes, key, until) for key in keys), key=lambda plan: plan.time_ps
+            )
+        except OutOfTime:
+            break
         if plan.time_ps >= best.time_ps:
             break
         best = plan
@@ -104,8 +130,11 @@ def _rest(network: Network, demand: Demand, costs: Costs, routes: Sequence[Seque
     return rest
 
 
-def _listed(network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], key: _Key) -> Plan:
-    """Return the plan of list scheduling by a key, which never falls as est grows."""
+def _listed(
+    network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], key: _Key, until: float | None
+) -> Plan:
+    """Return the plan of list scheduling by a key, which never falls as est grows; `OutOfTime` past `until`."""
+    in_time(until)
     wires = network.wires
     onward: dict[tuple[int, int], list[int]] = {}
     own_left: dict[int, int] = {}  # wire → own chunks still to be sent over it
@@ -137,7 +166,11 @@ def _listed(network: Network, demand: Demand, costs: Costs, routes: Sequence[Seq
     units: list[Unit] = []
     starts: list[int] = []
     last = 0
+    looks = 0
     while heap:
+        looks += 1
+        if looks % 1000 == 0:
+            in_time(until)
         old, send, ready = heapq.heappop(heap)
         start = earliest(send, ready)
         now = key(start, send)

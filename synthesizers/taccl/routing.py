@@ -10,6 +10,8 @@ w = u → v), start[c,n] (c is at n), lat = α + β of a chunk, hold = how long 
 - T ≥ Σ hold · x over all that crosses a port: a link, or what a switch has of one;
 - T ≥ start[c,u] + Σ hold · x[c,w] over the wires out of u through one port: copies leave one after another;
 - relay: c crosses at least once from its box to each box that wants it, over the wires that the sketch allows;
+- `enforce_ordering`: what crosses from its relay u → v after u's own chunks cannot be there before they are through:
+  x[c,w] = 1 ⇒ start[c,v] ≥ lat + Σ hold · x[own,w] over u's own chunks;
 - symmetry: variables of one orbit are one variable, where the paper sets them equal.
 
 The objective is T; with ``uc-min`` (``uc-max``) the number of different wires used is added (subtracted), with
@@ -215,6 +217,7 @@ class _Builder:
             self._path(chunk, into)
         self._fan_out(chunk, sources)
         self._relays(chunk, sources)
+        self._after_own(chunk, sources)
 
     def _path(self, chunk: int, into: dict[int, list[int]]) -> None:
         """Add that a chunk that one NPU wants is never copied: it leaves where it came in, or not at all."""
@@ -254,6 +257,23 @@ class _Builder:
                 and network.box[network.wires.dst[wire]] == box
             ]  # fmt: skip
             self.model.at_least(crossings, 1)
+
+    def _after_own(self, chunk: int, sources: set[int]) -> None:
+        """Add that a chunk crosses to another box after those of the NPU that sends it, where the sketch says so."""
+        network, used = self.network, self.result.used
+        for wire in self.allowed[chunk] if network.own_first else ():
+            source, target = network.wires.src[wire], network.wires.dst[wire]
+            if wire not in network.cross or source in sources or (chunk, wire) not in used:
+                continue
+            before: dict[int, int] = defaultdict(int)  # pairs of an orbit have one variable
+            for own in self.chunks:
+                if source in self.demand.sources[own] and (own, wire) in used:
+                    held = self.costs.of(wire, self.demand.nbytes[own]).holds[0][2]
+                    before[used[own, wire]] -= held // self.step_ps
+            own_terms = [(factor, variable) for variable, factor in sorted(before.items())]
+            if own_terms:
+                lat = self.lat(chunk, wire)
+                self.model.at_least([(1, self.start[chunk, target]), *own_terms], lat, when=used[chunk, wire])
 
     def _loads(self) -> None:
         """Add that no port carries more than there is time for."""

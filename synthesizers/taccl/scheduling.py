@@ -12,10 +12,11 @@ Without two neighbours that could be merged nothing is left to decide: as soon a
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from dataclasses import dataclass
 
-from synthesizers.taccl.contiguity import Times, merge, mergeable
+from synthesizers.taccl.contiguity import LONGEST, Times, merge, mergeable
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.model import Model, Solution
@@ -48,6 +49,53 @@ class Scheduling:
         order = sorted(members, key=lambda first: (solution.values[self.times[first].start], members[first][-1]))
         units = [(self.units[first][0], tuple(self.units[i][1][0] for i in members[first])) for first in order]
         return timed(units, network.wires, demand, costs)
+
+
+def merged_at_once(network: Network, demand: Demand, costs: Costs, plan: Plan) -> Plan:
+    """Return the plan of single sends with all neighbours merged that may be, or itself where that is no faster."""
+    pairs = mergeable(network, demand, costs, plan.units)
+    best = plan
+    for longest in range(2, LONGEST + 1) if pairs else ():
+        head = list(range(len(plan.units)))
+        length = [1] * len(plan.units)
+        for i, j in pairs:
+            if length[head[i]] < longest:
+                head[j] = head[i]
+                length[head[i]] += 1
+        units = _in_order(plan, head, network)
+        if units is not None:
+            merged = timed(units, network.wires, demand, costs)
+            best = min(best, merged, key=lambda each: each.time_ps)
+    return best
+
+
+def _in_order(plan: Plan, head: list[int], network: Network) -> list[Unit] | None:
+    """Return the messages that sends with the same head are, what brings a chunk first; None where that is a circle."""
+    wires = network.wires
+    members: dict[int, list[int]] = defaultdict(list)
+    brought: dict[tuple[int, int], int] = {}
+    for index, (wire, chunks) in enumerate(plan.units):
+        members[head[index]].append(index)
+        brought[chunks[0], wires.dst[wire]] = head[index]
+    after: dict[int, list[int]] = defaultdict(list)
+    missing = dict.fromkeys(members, 0)
+    for index, (wire, chunks) in enumerate(plan.units):
+        bringer = brought.get((chunks[0], wires.src[wire]))
+        if bringer is not None:
+            after[bringer].append(head[index])
+            missing[head[index]] += 1
+    # A message goes when its last member would have.
+    heap = [(members[first][-1], first) for first, count in missing.items() if not count]
+    heapq.heapify(heap)
+    units: list[Unit] = []
+    while heap:
+        _, first = heapq.heappop(heap)
+        units.append((plan.units[first][0], tuple(plan.units[index][1][0] for index in members[first])))
+        for waiting in after[first]:
+            missing[waiting] -= 1
+            if not missing[waiting]:
+                heapq.heappush(heap, (members[waiting][-1], waiting))
+    return units if len(units) == len(members) else None
 
 
 def scheduling_model(network: Network, demand: Demand, costs: Costs, plan: Plan) -> Scheduling | None:

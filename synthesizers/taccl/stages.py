@@ -7,6 +7,7 @@ does not depend on the clock; the wall clock of the problem's time limit ends wh
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,16 +15,17 @@ from typing import Any, Literal
 
 from simulator import bound, quantised_bound_us
 from synthesizers.problem import Problem
+from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand, demand_of
 from synthesizers.taccl.exact import exact_plan
 from synthesizers.taccl.greedy import greedy_routes
-from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Limits, Model, Solution
+from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Model, Solution
 from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
 from synthesizers.taccl.plan import Plan
 from synthesizers.taccl.routing import routing_model
-from synthesizers.taccl.scheduling import scheduling_model
+from synthesizers.taccl.scheduling import merged_at_once, scheduling_model
 from synthesizers.taccl.symmetry import WireMaps, free_symmetries
 from synthesizers.taccl.warm_start import warm_starts
 
@@ -32,54 +34,14 @@ Solver = Literal["auto", "highs", "cp_sat"]
 #: Which solver ``auto`` takes for each stage: the faster one as measured by benchmarks/test_taccl.py.
 FASTER: dict[str, Literal["highs", "cp_sat"]] = {"routing": "cp_sat", "scheduling": "cp_sat"}
 
-#: Shares of the effort.
-_SHARE = {"routing": 0.4, "exact": 0.4, "scheduling": 0.2}
-
 #: Pairs of chunk and wire above which no model is built, and those that are built in a second.
 _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
 
-#: Deliveries up to which smaller chunks are planned anew.
-_MOST_FINER = 4_000
+#: Deliveries up to which smaller chunks are planned anew; fewer where whole chunks make many already.
+_MOST_FINER, _MANY_WHOLE, _MOST_OF_MANY = 4_000, 500, 2_000
 
 #: Pairs up to which longer paths are tried.
 _MOST_LOOSE = 20_000
-
-
-@dataclass
-class Budget:
-    """What the stages may use.
-
-    Attributes
-    ----------
-    effort : float
-        For all stages, in the units of `Limits`.
-    until : float or None
-        When `time.perf_counter` says that time is up.
-    seed : int
-    clock : bool
-        Whether the clock has ended something.
-    """
-
-    effort: float
-    until: float | None
-    seed: int
-    clock: bool = False
-
-    def limits(self, stage: str) -> Limits:
-        """Return the limits of a stage."""
-        return Limits(self.effort * _SHARE[stage], self.left, self.seed)
-
-    @property
-    def left(self) -> float | None:
-        """Seconds that are left; None without a time limit."""
-        return None if self.until is None else max(self.until - time.perf_counter(), 0.0)
-
-    def allows(self, seconds: float) -> bool:
-        """Return whether there is time for something that takes so long; if not, the clock has ended something."""
-        if self.left is not None and self.left < seconds:
-            self.clock = True
-            return False
-        return True
 
 
 @dataclass
@@ -111,9 +73,8 @@ class Outcome:
 
 def run_stages(
     problem: Problem,
-    network: Network,
+    drawn: Sequence[tuple[Network, Costs]],
     demand: Demand,
-    costs: Costs,
     solver: Solver,
     budget: Budget,
     warm: bool,
@@ -125,10 +86,9 @@ def run_stages(
     ----------
     problem : Problem
         One whose collective copies.
-    network : Network
+    drawn : sequence of (Network, Costs)
+        Networks, each with the costs that the stages count with; that of the best start is taken.
     demand : Demand
-    costs : Costs
-        What the stages count with.
     solver : str
     budget : Budget
     warm : bool
@@ -142,7 +102,7 @@ def run_stages(
         A sketch that keeps a chunk from somebody who wants it.
     """
     least_ps = _bound_ps(problem)
-    outcome, allowed = _start(problem, network, demand, costs, budget, slacks, least_ps)
+    outcome, allowed = _start(problem, drawn, demand, budget, slacks, least_ps)
     if warm and outcome.plan.time_ps > least_ps and budget.allows(0.2):
         _warm_up(outcome, allowed)
     single = outcome.plan
@@ -170,11 +130,17 @@ def finer(outcome: Outcome, pieces: int, budget: Budget, warm: bool) -> Outcome 
         As for `run_stages`.
     """
     coarse = outcome.demand
-    if sum(map(len, coarse.targets)) * pieces > _MOST_FINER or not budget.allows(0.5):
+    whole = sum(map(len, coarse.targets))
+    most = _MOST_OF_MANY if whole > _MANY_WHOLE else _MOST_FINER
+    if whole * pieces > most or not budget.allows(0.5):
         return None
     problem, network, costs = outcome.problem, outcome.network, outcome.costs
     demand = demand_of(coarse.collective.refined(pieces), problem.size)
-    found, allowed = _start(problem, network, demand, costs, budget, (network.slack,), 0.0)
+    try:
+        found, allowed = _start(problem, [(network, costs)], demand, budget, (network.slack,), 0.0)
+    except OutOfTime:
+        budget.clock = True
+        return None
     if warm:
         _warm_up(found, allowed)
     return found
@@ -188,28 +154,38 @@ def _warm_up(outcome: Outcome, allowed: list[list[int]]) -> None:
 
 def _start(
     problem: Problem,
-    network: Network,
+    drawn: Sequence[tuple[Network, Costs]],
     demand: Demand,
-    costs: Costs,
     budget: Budget,
     slacks: Sequence[int],
     least_ps: float,
 ) -> tuple[Outcome, list[list[int]]]:
-    """Return the greedy start, and the wires that each chunk may take with the slack that it is best with."""
+    """Return the greedy start, and the wires that each chunk may take, in the network and with the slack it suits best.
+
+    What counts is the time with all neighbours merged; the plan that is returned still sends each chunk alone.
+    """
     best: tuple[Outcome, list[list[int]]] | None = None
+    best_ps = 0
     begin = time.perf_counter()
-    for slack in slacks:
+    before: dict[int, list[list[int]]] = {}
+    for slack, (number, (network, costs)) in itertools.product(slacks, enumerate(drawn)):
+        if best is not None and (best_ps <= least_ps or not budget.allows(2 * (time.perf_counter() - begin))):
+            break
         loose = replace(network, slack=slack)
-        allowed = allowed_wires(loose, demand)
-        if best is not None:
-            if allowed == best[1] or sum(map(len, allowed)) > _MOST_LOOSE or best[0].plan.time_ps <= least_ps:
-                break
-            if not budget.allows(4 * (time.perf_counter() - begin)):
-                break
-        plan = best_order(
-            loose, demand, costs, greedy_routes(loose, demand, costs, allowed, budget.until), budget.until
-        )
-        if best is None or plan.time_ps < best[0].plan.time_ps:
+        try:
+            allowed = allowed_wires(loose, demand, budget.last)
+            if number in before and (allowed == before[number] or sum(map(len, allowed)) > _MOST_LOOSE):
+                continue
+            before[number] = allowed
+            routes = greedy_routes(loose, demand, costs, allowed, budget.until, budget.last)
+            plan = best_order(loose, demand, costs, routes, budget.until, budget.last)
+        except OutOfTime:
+            if best is None:
+                raise
+            break
+        merged_ps = merged_at_once(loose, demand, costs, plan).time_ps
+        if best is None or merged_ps < best_ps:
+            best_ps = merged_ps
             best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
     assert best is not None
     return best
@@ -283,6 +259,7 @@ def _schedule(outcome: Outcome, single: Plan, least_ps: float, solver: Solver, b
     if model is None:
         _note(outcome, "scheduling", "optimal: nothing to merge, as soon as possible is best")
         return
+    _offer(outcome, merged_at_once(outcome.network, outcome.demand, outcome.costs, single), outcome.origin)
     if not budget.allows(len(model.model.rows) / _PAIRS_PER_S / 4 + 0.1):
         _note(outcome, "scheduling", "no solution in time")
         return
@@ -352,5 +329,10 @@ def _row(stage: str, solution: Solution, variables: int, rows: int, seconds: flo
 
 def _note(outcome: Outcome, stage: str, status: str) -> None:
     """Add the record of a stage that needed no solver, or got none."""
-    outcome.stages.append({"stage": stage, "solver": "", "status": status, "gap": None, "bound_us": None,
-                           "seconds": 0.0, "variables": 0, "constraints": 0})  # fmt: skip
+    outcome.stages.append(not_run(stage, status))
+
+
+def not_run(stage: str, status: str) -> dict[str, Any]:
+    """Return the record of a stage for which no solver ran."""
+    return {"stage": stage, "solver": "", "status": status, "gap": None, "bound_us": None,
+            "seconds": 0.0, "variables": 0, "constraints": 0}  # fmt: skip

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from synthesizers.taccl.budget import in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.wires import Wires
@@ -80,13 +81,20 @@ def chunk_image(demand: Demand, permutation: Permutation) -> list[int] | None:
     return result
 
 
-def free_symmetries(maps: WireMaps, npus: int) -> tuple[Permutation, ...]:
-    """Return generators of a group of symmetries that leaves no NPU in place, as large as is easily found."""
+def free_symmetries(maps: WireMaps, npus: int, last: float | None = None) -> tuple[Permutation, ...]:
+    """Return generators of a group of symmetries that leaves no NPU in place, as large as is easily found.
+
+    Raises
+    ------
+    OutOfTime
+        `time.perf_counter` passed `last`.
+    """
     chosen: list[Permutation] = []
     group = {tuple(range(npus))}
     for permutation in _candidates(npus):
         if len(group) == npus:
             break
+        in_time(last)
         if permutation in group or maps.image(permutation)[0] is None:
             continue
         larger = _generated([*chosen, permutation], npus)

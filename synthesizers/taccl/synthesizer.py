@@ -7,6 +7,7 @@ network (with the sketch reversed too), played backwards; AllReduce is ReduceSca
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -16,18 +17,21 @@ from schedules import Collective, Schedule
 from schedules import collective as collective_named
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
-from synthesizers.taccl.auto_sketch import derived_network
+from synthesizers.taccl.auto_sketch import derived_networks
+from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.costs import Costs, profile_costs
 from synthesizers.taccl.demand import demand_of
+from synthesizers.taccl.fallback import fallback
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.plan import in_pieces, schedule_of, timed
 from synthesizers.taccl.profile import Profile, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
-from synthesizers.taccl.stages import Budget, Outcome, Solver, finer, run_stages
+from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages
 from synthesizers.tacos import Tacos
-from synthesizers.tuning import Pieces, fastest, tuned
+from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
+from topologies.exceptions import SynthesisError
 
 _BACKWARD = {"reduce_scatter", "reduce"}
 
@@ -45,6 +49,9 @@ _RELIST_HOPS = 2**21
 
 #: Chunks times NPUs at most.
 _MOST_PLACES = 200_000
+
+#: Chunks times NPUs for which there is a plan within a second; where others may help, more are not tried.
+_PLACES_PER_S = 100_000
 
 
 class TacclOptions(OptionsBase, frozen=True, kw_only=True):
@@ -110,6 +117,8 @@ class Taccl(Synthesizer):
         ------
         OptionError
             A sketch or profile that cannot be read or does not fit; names the key and the GPUs at fault.
+        SynthesisError
+            A time limit that is over before there is any schedule, where a sketch or option forbids those of others.
         """
         return _Synthesis(problem, options).schedule()
 
@@ -125,28 +134,44 @@ class _Synthesis:
         effort = options.effort
         if effort == "auto":
             effort = _EFFORT if limit is None else _EFFORT_PER_S * limit
-        until = None if limit is None else time.perf_counter() + _SOLVING * limit
-        self.budget = Budget(effort, until, problem.seed)
+        begin = time.perf_counter()
+        until, last = (None, None) if limit is None else (begin + _SOLVING * limit, begin + limit)
+        self.budget = Budget(effort, until, last, problem.seed)
 
     def schedule(self) -> Schedule:
-        """Return the schedule of the problem."""
+        """Return the schedule of the problem, or where the clock comes before any plan, that of others."""
+        limit = self.problem.time_limit_s
+        places = self.problem.collective.num_chunks * self.problem.topology.num_npus
+        try:
+            if self.warm and limit is not None and places > _PLACES_PER_S * limit:
+                raise OutOfTime
+            return self._planned()
+        except OutOfTime:
+            if not self.warm:
+                advice = "give more, or leave out what forbids other starts (sketch, warm_start=none)"
+                raise SynthesisError(f"no schedule within the time limit of {limit:g} s; {advice}") from None
+        name, schedule = fallback(self.problem, self._pieces)
+        stage = not_run("routing", "no solution in time")
+        return schedule.with_notes(stages=[stage], origin=[name], sketch=self.options.sketch, time_limited=True)
+
+    def _planned(self) -> Schedule:
+        """Return the schedule of the problem, by the stages."""
         problem, collective = self.problem, self.problem.collective
         if collective.kind == "all_reduce":
             gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
-            self.budget.effort /= 2
-            until, self.budget.until = self.budget.until, _halfway(self.budget.until)
-            scattered = self._outcome(gathering, problem.topology.reversed(), backwards=True)
-            self.budget.until = until
-            gathered = self._outcome(gathering, problem.topology, backwards=False)
-            result = tuned(problem, lambda pieces: self._joined(scattered, gathered, pieces), self._pieces)
+            half = self.budget.half()
+            scattered = self._outcome(gathering, problem.topology.reversed(), half, backwards=True)
+            self.budget.effort, self.budget.clock = half.effort, half.clock
+            gathered = self._outcome(gathering, problem.topology, self.budget, backwards=False)
+            result = self._tuned(lambda pieces, anew: self._joined(scattered, gathered, pieces, anew))
             outcomes = [scattered, gathered]
         elif collective.kind in _BACKWARD:
-            outcome = self._outcome(collective.reversed(), problem.topology.reversed(), backwards=True)
-            result = tuned(problem, lambda pieces: self._reversed(outcome, pieces), self._pieces)
+            outcome = self._outcome(collective.reversed(), problem.topology.reversed(), self.budget, backwards=True)
+            result = self._tuned(lambda pieces, anew: self._reversed(outcome, pieces, anew))
             outcomes = [outcome]
         else:
-            outcome = self._outcome(collective, problem.topology, backwards=False)
-            result = tuned(problem, lambda pieces: self._forward(outcome, pieces), self._pieces)
+            outcome = self._outcome(collective, problem.topology, self.budget, backwards=False)
+            result = self._tuned(lambda pieces, anew: self._forward(outcome, pieces, anew))
             outcomes = [outcome]
         notes: dict[str, Any] = {
             "stages": [stage for outcome in outcomes for stage in outcome.stages],
@@ -167,36 +192,55 @@ class _Synthesis:
         """The option, but a custom collective cannot be cut."""
         return self.options.pieces if self.problem.collective.kind != "custom" else 1
 
-    def _outcome(self, collective: Collective, topology: Topology, backwards: bool) -> Outcome:
+    def _tuned(self, build: Callable[[int, bool], Schedule]) -> Schedule:
+        """Return the schedule of the option's pieces; ``auto``: the fastest found.
+
+        Plans that are there are cut into each number of pieces; only from the best number on, until that gains nothing
+        for some rungs, the pieces are also planned anew.
+        """
+        if self._pieces != "auto":
+            return build(self._pieces, True)
+        best = tuned(self.problem, lambda pieces: build(pieces, False), until=self.budget.until)
+        hops_per_piece = best.num_hops / best.notes["pieces"]
+        misses = 0
+        for pieces in LADDER[max(LADDER.index(best.notes["pieces"]), 1) :]:
+            if misses == PATIENCE or hops_per_piece * pieces > MAX_HOPS or not self.budget.allows(0.5):
+                break
+            faster = fastest(self.problem, [best, build(pieces, True)])
+            best, misses = faster, misses + 1 if faster is best else 0
+        return best
+
+    def _outcome(self, collective: Collective, topology: Topology, budget: Budget, backwards: bool) -> Outcome:
         """Return the outcome of a collective that copies."""
         problem = replace(self.problem, topology=topology, collective=collective)
         if self.sketch is None:
             demand = demand_of(collective, problem.size)
-            network = derived_network(topology, demand, problem.model)
+            networks = derived_networks(topology, demand, problem.model, budget.last)
         else:
             chunkup = self.sketch.hyperparameters.input_chunkup
             demand = demand_of(collective if chunkup == 1 else collective.refined(chunkup), problem.size)
             sketch = self.sketch
             if backwards:
                 sketch = sketch.reversed(topology.num_npus // sketch.nnodes)
-            network = sketched_network(topology, sketch, max(demand.nbytes, default=0))
-        exact = Costs(network.wires, problem.model, network.extra_ports)
-        checked_symmetries(network, exact, max(demand.nbytes, default=0))
-        costs = (
-            exact if self.profile is None else _profiled(exact, self.profile, network, max(demand.nbytes, default=1))
-        )
+            networks = [sketched_network(topology, sketch, max(demand.nbytes, default=0))]
+        most = max(demand.nbytes, default=0)
+        drawn = []
+        for network in networks:
+            costs = Costs(network.wires, problem.model, network.extra_ports)
+            checked_symmetries(network, costs, most)
+            drawn.append((network, costs if self.profile is None else _profiled(costs, self.profile, network, most)))
         slacks: tuple[int, ...] = _SLACKS if self.sketch is None else (0,)
         if self.options.slack != "auto":
             slacks = (self.options.slack,)
-        outcome = run_stages(problem, network, demand, costs, self.options.solver, self.budget, self.warm, slacks)
+        outcome = run_stages(problem, drawn, demand, self.options.solver, budget, self.warm, slacks)
         if self.profile is not None:
-            outcome.costs = exact
-            outcome.plan = timed(outcome.plan.units, network.wires, demand, exact)
+            outcome.costs = Costs(outcome.network.wires, problem.model, outcome.network.extra_ports)
+            outcome.plan = timed(outcome.plan.units, outcome.network.wires, demand, outcome.costs)
         return outcome
 
-    def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int) -> Schedule:
+    def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int, anew: bool) -> Schedule:
         """Return ReduceScatter then AllGather: one after the other as planned, or overlapping, whichever is faster."""
-        first, then = self._reversed(scattered, pieces), self._forward(gathered, pieces)
+        first, then = self._reversed(scattered, pieces, anew), self._forward(gathered, pieces, anew)
         joined = first.then(then).with_notes(pieces=pieces)
         if "fifo" in (first.order, then.order) or joined.num_hops > _RELIST_HOPS:
             return joined
@@ -207,31 +251,26 @@ class _Synthesis:
         overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(**notes)
         return fastest(self.problem, [ordered, overlapped])
 
-    def _forward(self, outcome: Outcome, pieces: int) -> Schedule:
-        """Return the schedule of an outcome."""
+    def _forward(self, outcome: Outcome, pieces: int, anew: bool) -> Schedule:
+        """Return the schedule of an outcome, its plans cut into pieces; `anew`: or one of the pieces themselves."""
         if pieces > 1:
             wires, demand = outcome.network.wires, outcome.demand
             cut = [in_pieces(plan, wires, demand, pieces, {"pieces": pieces}) for plan in outcome.plans.values()]
-            anew = finer(outcome, pieces, self.budget, self.warm)
-            if anew is not None:
-                notes = {"planned_us": anew.plan.time_ps / 1e6, "pieces": pieces}
-                cut.append(schedule_of(anew.plan, wires, anew.demand, outcome.costs, notes))
+            small = finer(outcome, pieces, self.budget, self.warm) if anew else None
+            if small is not None:
+                notes = {"planned_us": small.plan.time_ps / 1e6, "pieces": pieces}
+                cut.append(schedule_of(small.plan, wires, small.demand, outcome.costs, notes))
             return fastest(outcome.problem, cut)
         notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
         return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
 
-    def _reversed(self, outcome: Outcome, pieces: int) -> Schedule:
+    def _reversed(self, outcome: Outcome, pieces: int, anew: bool) -> Schedule:
         """Return the schedule of an outcome played backwards, as long as it was."""
-        forward = self._forward(outcome, pieces)
+        forward = self._forward(outcome, pieces, anew)
         return forward.reverse().with_notes(**forward.notes)
-
-
-def _halfway(until: float | None) -> float | None:
-    """Return the middle of the time that is left."""
-    return None if until is None else (time.perf_counter() + until) / 2
 
 
 def _profiled(exact: Costs, profile: Profile, network: Network, chunk_bytes: int) -> Costs:
     """Return costs as a profile gives them for a chunk."""
     given = profile_costs(profile, network.wires, network.box)
-    return replace(exact, given=given, unit=chunk_bytes, _known={})
+    return replace(exact, given=given, unit=max(chunk_bytes, 1), _known={})

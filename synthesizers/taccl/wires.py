@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from synthesizers.taccl.budget import in_time
 from topologies import Topology
 
 
@@ -63,27 +64,34 @@ class Wires:
         return Wires(self.topology, *(tuple(column[wire] for wire in wires) for column in
                                       (self.src, self.dst, self.routes)))  # type: ignore[arg-type]  # fmt: skip
 
-    def hops(self, slow: frozenset[int] = frozenset()) -> np.ndarray:
-        """Return (npus, npus) int64: the fewest wires from each NPU to each other, without the wires in `slow`."""
+    def hops(self) -> np.ndarray:
+        """Return (npus, npus) int64: the fewest wires from each NPU to each other; npus + 1 where there is no way."""
         npus = self.topology.num_npus
+        joined = np.zeros((npus, npus), np.float32)
+        joined[list(self.src), list(self.dst)] = 1
         far = np.full((npus, npus), npus + 1)
-        for source in range(npus):
-            far[source, source] = 0
-            reached = [source]
-            for node in reached:
-                for wire in self.out_of[node]:
-                    if wire not in slow and far[source, self.dst[wire]] > npus:
-                        far[source, self.dst[wire]] = far[source, node] + 1
-                        reached.append(self.dst[wire])
+        reached = np.eye(npus, dtype=bool)
+        for hops in range(npus):
+            far[reached] = hops
+            reached = (reached @ joined > 0) & (far > npus)  # those that are one wire further
+            if not reached.any():
+                break
         return far
 
 
-def wires_of(topology: Topology, message_bytes: int) -> Wires:
-    """Return all wires of a network; `message_bytes` is the size that ways through switches are quick for."""
+def wires_of(topology: Topology, message_bytes: int, last: float | None = None) -> Wires:
+    """Return all wires of a network; `message_bytes` is the size that ways through switches are quick for.
+
+    Raises
+    ------
+    OutOfTime
+        `time.perf_counter` passed `last` before all were found.
+    """
     columns: list[tuple[int, int, tuple[int, ...]]] = []
     starts, links = topology.out_links
     weight = topology.latency_us + message_bytes / (topology.bandwidth_gbps * 1e3)
     for link in range(topology.num_links):
+        in_time(last)
         src, dst = int(topology.src[link]), int(topology.dst[link])
         if src >= topology.num_npus:
             continue

@@ -62,6 +62,10 @@ class TestTuned:
 class TestFastest:
     """The function `fastest`."""
 
+    def test_clock_ends_the_climb(self):
+        """When time is up, the whole chunks are the result, though more pieces would be faster."""
+        assert tuned(_problem(10**9), _chain, until=0.0).collective.chunks == LADDER[0]
+
     def test_first_of_equals(self):
         """Equal times: the first candidate."""
         first, second = _chain(1), _chain(1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,12 +11,15 @@ from hypothesis import strategies as st
 
 from schedules import Collective, collective, verify
 from simulator import LinkModel, simulate_ps
-from synthesizers.taccl.auto_sketch import boxes_of, derived_network
+from synthesizers.problem import Problem
+from synthesizers.taccl.auto_sketch import boxes_of, derived_networks
+from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.contiguity import LONGEST
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.cp_sat import solve_cp_sat
 from synthesizers.taccl.demand import demand_of
 from synthesizers.taccl.exact import exact_plan
+from synthesizers.taccl.gateways import gateway_wires
 from synthesizers.taccl.greedy import greedy_routes
 from synthesizers.taccl.highs import solve_highs
 from synthesizers.taccl.model import OPTIMAL, Limits
@@ -23,7 +27,8 @@ from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
 from synthesizers.taccl.plan import schedule_of, timed
 from synthesizers.taccl.routing import routing_model
-from synthesizers.taccl.scheduling import scheduling_model
+from synthesizers.taccl.scheduling import merged_at_once, scheduling_model
+from synthesizers.taccl.stages import finer, run_stages
 from synthesizers.taccl.symmetry import WireMaps, chunk_image, free_symmetries, rotation
 from synthesizers.taccl.wires import wires_of
 from topologies import Topology, parse_topology
@@ -51,7 +56,7 @@ def problem_of(topology, work: Collective, size=10**6, model=None):
     """Return (network, demand, costs, allowed, size, model) of a problem without a sketch."""
     model = model or LinkModel()
     demand = demand_of(work, size)
-    network = derived_network(topology, demand, model)
+    network = derived_networks(topology, demand, model)[0]
     return network, demand, Costs(network.wires, model), allowed_wires(network, demand), size, model
 
 
@@ -113,6 +118,23 @@ class TestRouting:
         assert len(set(whole.used.values())) == 6 * len(set(joined.used.values()))
         values = [solve_cp_sat(each.model, Limits(5.0)).values[each.time] for each in (whole, joined)]
         assert values[0] == values[1]
+
+    def test_own_first(self):
+        """Routing knows that the chunk a relay sends for another comes after its own: T grows by the way behind it."""
+        rows = [(a, b, 1.0, 100.0) for a, b in ((0, 1), (1, 0), (2, 3), (3, 2))] + [(0, 3, 0.0, 1.0), (2, 1, 0.0, 1.0)]
+        demand = demand_of(collective("all_gather", 4), 4 * 10**6)
+        wires = wires_of(Topology.from_links(4, rows), 10**6)
+        costs, times = Costs(wires, LinkModel()), []
+        for own_first in (False, True):
+            network = Network(wires, (0, 0, 1, 1), relayed=True, own_first=own_first)
+            routing = routing_model(network, demand, costs, allowed_wires(network, demand), 4 * 10**9, False)
+            solution = solve_cp_sat(routing.model, Limits(5.0))
+            assert solution.status == OPTIMAL
+            times.append(solution.values[routing.time] * routing.step_ps / 1e6)
+        across, inside = 1000, 11
+        assert times[0] == pytest.approx(2 * across, rel=1e-3)
+        assert times[1] == pytest.approx(2 * across + inside, rel=1e-3)
+        assert times[1] > times[0]
 
     @pytest.mark.parametrize(("strategy", "better"), [("uc-min", min), ("uc-max", max)])
     def test_unique_connections(self, strategy, better):
@@ -176,6 +198,64 @@ class TestExact:
         assert min(start.time_ps, plan.time_ps if plan else start.time_ps) == best
 
 
+class TestClock:
+    @pytest.mark.parametrize("kind", ["all_gather", "all_to_all"])
+    def test_spent(self, kind):
+        """Wires, paths, routes and orders give up when time is over and there is no plan yet."""
+        topology = parse_topology("mesh:3x3")
+        network, demand, costs, allowed, *_ = problem_of(topology, collective(kind, 9))
+        routes = greedy_routes(network, demand, costs, allowed)
+        for work in (
+            lambda: derived_networks(topology, demand, LinkModel(), 0.0),
+            lambda: allowed_wires(network, demand, 0.0),
+            lambda: greedy_routes(network, demand, costs, allowed, None, 0.0),
+            lambda: best_order(network, demand, costs, routes, None, 0.0),
+        ):
+            with pytest.raises(OutOfTime):
+                work()
+
+    def test_finer_gives_up(self):
+        """Where smaller chunks are not planned in time, there is no outcome, and the clock is to blame."""
+        topology, work = parse_topology("mesh:3x3"), collective("all_gather", 9)
+        problem = Problem(topology, work, 10**6)
+        demand = demand_of(work, 10**6)
+        (network,) = derived_networks(topology, demand, LinkModel())
+        drawn = [(network, Costs(network.wires, LinkModel()))]
+        outcome = run_stages(problem, drawn, demand, "auto", Budget(0.01, None, None, 0), True, (0,))
+        assert finer(outcome, 2, Budget(0.01, None, None, 0), True).plan.time_ps > 0
+        late = Budget(0.01, time.perf_counter() + 1000, 0.0, 0)
+        assert finer(outcome, 2, late, True) is None
+        assert late.clock
+
+    def test_half(self):
+        """Half a budget has half the effort and ends before the whole one."""
+        end = time.perf_counter() + 1000
+        half = Budget(0.5, end, end + 100, 0).half()
+        assert half.effort == 0.25
+        assert half.until < end
+        assert half.last < end + 100
+
+
+class TestWires:
+    @pytest.mark.parametrize("name", ["ring:6", "dgx1", "torus:3x4", "switch:5"])
+    def test_hops(self, name):
+        """Hops are the shortest ways of Floyd and Warshall over the wires."""
+        wires = wires_of(parse_topology(name), 10**6)
+        npus = wires.topology.num_npus
+        far = [[0 if a == b else npus + 1 for b in range(npus)] for a in range(npus)]
+        for a, b in zip(wires.src, wires.dst, strict=True):
+            far[a][b] = 1
+        for via, a, b in itertools.product(range(npus), repeat=3):
+            far[a][b] = min(far[a][b], far[a][via] + far[via][b])
+        assert wires.hops().tolist() == far
+
+    def test_no_way(self):
+        """Where wires lead nowhere, hops say so."""
+        wires = wires_of(parse_topology("line:3"), 10**6)
+        one_way = wires.kept([wire for wire in range(len(wires)) if wires.src[wire] < wires.dst[wire]])
+        assert one_way.hops().tolist() == [[0, 1, 2], [4, 0, 1], [4, 4, 0]]
+
+
 class TestContiguity:
     @pytest.mark.parametrize("solve", [solve_highs, solve_cp_sat])
     @pytest.mark.parametrize("chunks", [2, 6, 9])
@@ -197,6 +277,32 @@ class TestContiguity:
         verify(schedule)
         assert simulate_ps(schedule, 1000 * chunks) == merged.time_ps
         assert max(len(members) for _, members in merged.units) <= LONGEST
+
+    @pytest.mark.parametrize("chunks", [2, 6, 9])
+    def test_at_once(self, chunks):
+        """Merging without a solver finds those messages, too."""
+        topology = Topology.from_links(2, [(0, 1, 5.0, 1.0), (1, 0, 5.0, 1.0)])
+        demand = demand_of(collective("broadcast", 2, chunks=chunks), 1000 * chunks)
+        network = Network(wires_of(topology, 1000), (0, 1))
+        costs = Costs(network.wires, LinkModel())
+        plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed_wires(network, demand)))
+        merged = merged_at_once(network, demand, costs, plan)
+        assert merged.time_ps == -(-chunks // LONGEST) * 5_000_000 + chunks * 1_000_000
+
+    @pytest.mark.parametrize("name", ["ndv2:2", "dgx2:2"])
+    @pytest.mark.parametrize("kind", ["all_gather", "all_to_all", "broadcast"])
+    def test_at_once_is_whole(self, name, kind):
+        """Merged plans are whole schedules that the simulator runs in the planned time at most, none being slower."""
+        topology = parse_topology(name)
+        work, size = collective(kind, topology.num_npus), 10**4
+        demand = demand_of(work, size)
+        for network in derived_networks(topology, demand, LinkModel()):
+            costs, allowed = Costs(network.wires, LinkModel()), allowed_wires(network, demand)
+            plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
+            merged = merged_at_once(network, demand, costs, plan)
+            schedule = schedule_of(merged, network.wires, demand, costs, {})
+            verify(schedule)
+            assert simulate_ps(schedule, size) <= merged.time_ps <= plan.time_ps
 
     def test_inside_a_box(self):
         """Inside a box nothing is merged, so nothing is left to decide."""
@@ -244,3 +350,36 @@ class TestBoxes:
     def test_of_machines(self, name, boxes):
         """The boxes of machines are found, and networks of one sort of links are one box."""
         assert len(set(boxes_of(wires_of(parse_topology(name), 10**6)))) == boxes
+
+
+class TestGateways:
+    @pytest.mark.parametrize(
+        ("name", "counts"),
+        [("ndv2:2", [2]), ("ndv2:4", [12]), ("dgx2:2", []), ("dgx1", []), ("mesh:4x4", []), ("switch:8", [])],
+    )
+    def test_of_machines(self, name, counts):
+        """One wire for each pair of NICs; none where no port is shared."""
+        wires = wires_of(parse_topology(name), 10**6)
+        box = boxes_of(wires)
+        cross = [wire for wire in range(len(wires)) if box[wires.src[wire]] != box[wires.dst[wire]]]
+        assert list(map(len, gateway_wires(wires, box, cross))) == counts
+
+    def test_ends(self):
+        """On two NDv2 boxes GPU 1 sends and GPU 0 receives."""
+        wires = wires_of(parse_topology("ndv2:2"), 10**6)
+        cross = [wire for wire in range(len(wires)) if wires.src[wire] // 8 != wires.dst[wire] // 8]
+        (found,) = gateway_wires(wires, boxes_of(wires), cross)
+        assert [(wires.src[wire], wires.dst[wire]) for wire in found] == [(1, 8), (9, 0)]
+
+    def test_two_nics(self):
+        """With two NICs in each box they are joined each to each, or those of the same place."""
+        fast = [(a, b, 0.5, 100.0) for a, b in itertools.permutations(range(4), 2)]
+        rows = fast + [(a + 4, b + 4, *costs) for a, b, *costs in fast]
+        slow = [(npu, 8 + npu // 2) for npu in range(8)] + [(nic, 12) for nic in range(8, 12)]
+        rows += [(*ends, 0.5, 10.0) for a, b in slow for ends in ((a, b), (b, a))]
+        wires = wires_of(Topology.from_links(8, rows, num_switches=5), 10**6)
+        cross = [wire for wire in range(len(wires)) if wires.src[wire] // 4 != wires.dst[wire] // 4]
+        each, same = gateway_wires(wires, boxes_of(wires), cross)
+        ends = [[(wires.src[wire], wires.dst[wire]) for wire in choice] for choice in (each, same)]
+        assert ends[0] == [(1, 4), (1, 6), (3, 4), (3, 6), (5, 0), (5, 2), (7, 0), (7, 2)]
+        assert ends[1] == [(1, 4), (3, 6), (5, 0), (7, 2)]

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from schedules import KINDS, collective, custom, verify
 from simulator import algbw_gbps, simulate_us
 from synthesizers import Problem, parse_options
 from synthesizers.taccl import Taccl, profile_topology, read_profile
+from synthesizers.tuning import LADDER, PATIENCE
 from topologies import OptionError, Topology, parse_topology
+from topologies.exceptions import SynthesisError
+
+#: The sketches by hand that the experiments use.
+SKETCHES = Path(__file__).parents[3] / "experiments" / "configs" / "sketches"
 
 COPYING = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
 
@@ -80,11 +87,27 @@ class TestBandwidth:
         _, time_us = solved("ndv2:2", kind, 10**9, pieces=pieces, **options)
         assert algbw_gbps(10**9, time_us) >= least
 
-    @pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
-    def test_auto_against_hand(self, write, sketch_content, kind):
+    @pytest.mark.parametrize(
+        ("topology", "sketch", "kind"),
+        [
+            ("ndv2:2", "ndv2x2.json", "all_gather"),
+            ("ndv2:2", "ndv2x2.json", "all_to_all"),
+            ("ndv2:2", "ndv2x2.json", "all_reduce"),
+            ("dgx2:2", "dgx2x2.json", "all_gather"),
+            ("dgx2:2", "dgx2x2.json", "broadcast"),
+        ],
+    )
+    @pytest.mark.parametrize("size", [10**3, 10**6])
+    def test_auto_against_hand(self, topology, sketch, kind, size):
         """The derived sketch is no more than 10 % slower than the one by hand."""
-        by_hand = solved("ndv2:2", kind, 10**6, sketch=write(sketch_content(offsets=[[8, 16]])))[1]
-        assert solved("ndv2:2", kind, 10**6)[1] <= 1.1 * by_hand
+        by_hand = solved(topology, kind, size, sketch=str(SKETCHES / sketch))[1]
+        assert solved(topology, kind, size)[1] <= 1.1 * by_hand
+
+    def test_large_broadcast(self):
+        """A Broadcast of 100 MB, whole or in pieces, is no more than 10 % slower by the derived sketch either."""
+        for pieces in (1, "auto"):
+            by_hand = solved("dgx2:2", "broadcast", 10**8, sketch=str(SKETCHES / "dgx2x2.json"), pieces=pieces)[1]
+            assert solved("dgx2:2", "broadcast", 10**8, pieces=pieces)[1] <= 1.1 * by_hand
 
 
 class TestCollectives:
@@ -139,6 +162,20 @@ class TestSketchOptions:
         leaves = (topology.src[schedule.link] == 0) & (topology.dst[schedule.link] == 16)
         assert schedule.chunk[leaves][0] == 0
 
+    @pytest.mark.parametrize(("gpus", "kind"), [(2, "all_gather"), (4, "all_gather"), (2, "all_to_all")])
+    def test_own_first_in_all_stages(self, hub, write, sketch_content, gpus, kind):
+        """Whatever stage the schedule is from, what relays send for others crosses after all of their own."""
+        path = write(sketch_content(conn={"0": [1]}, enforce_ordering=True))
+        schedule, _ = solved(profile_topology(hub(gpus), "hub_and_spoke", 2), kind, 10**6, sketch=path, effort=2.0)
+        topology = schedule.topology
+        into_other = topology.src[schedule.link] // gpus != topology.dst[schedule.link] // gpus
+        assert into_other.any()
+        for relay in (0, gpus):
+            leaves = into_other & (topology.src[schedule.link] == relay)
+            holders = schedule.collective.initial[schedule.chunk[leaves]]
+            own = [relay in schedule.collective.set_of(int(index)) for index in holders]
+            assert own == sorted(own, reverse=True)
+
     def test_sender_map(self, write, sketch_content):
         """Chunks cross through the sender that the map names for them."""
         path = write(
@@ -183,6 +220,36 @@ class TestBudget:
         schedule, _ = solved("dgx2:2", "all_gather", 10**8, time_limit_s=0.1)
         assert schedule.notes["time_limited"]
         assert {stage["status"] for stage in schedule.notes["stages"]} == {"no solution in time"}
+
+    @pytest.mark.parametrize("kind", COPYING)
+    def test_spent(self, kind):
+        """A limit that is over before any plan gives the whole schedule of another synthesizer, named in `origin`."""
+        schedule, _ = solved("mesh:3x3", kind, 10**6, time_limit_s=1e-6, pieces=2)
+        assert schedule.notes["time_limited"]
+        assert schedule.notes["origin"] in (["direct"], ["tacos"])
+        assert [stage["status"] for stage in schedule.notes["stages"]] == ["no solution in time"]
+        assert schedule.collective.chunks == 2
+
+    def test_spent_with_sketch(self, write, sketch_content):
+        """Where a sketch or an option forbids the schedules of others, a limit that is over is a clear error."""
+        for options in ({"sketch": write(sketch_content())}, {"warm_start": "none"}):
+            with pytest.raises(SynthesisError, match="no schedule within the time limit of 1e-06 s; give more"):
+                solved("ndv2:2", "all_reduce", 10**6, time_limit_s=1e-6, **options)
+
+    def test_pieces_anew(self, monkeypatch):
+        """`pieces=auto` plans pieces anew from the number that cutting chose, not on the way there."""
+        asked = []
+        monkeypatch.setattr("synthesizers.taccl.synthesizer.finer", lambda _, pieces, *__: asked.append(pieces))
+        schedule, _ = solved("ring:4", "broadcast", 10**8, pieces="auto")
+        first = schedule.notes["pieces"]
+        assert first > 2
+        assert asked == [pieces for pieces in LADDER if pieces >= first][:PATIENCE]
+
+    @pytest.mark.parametrize(("topology", "most_us"), [("mesh:4x4", 945.0), ("torus:4x4", 477.0)])
+    def test_pieces_gain(self, topology, most_us):
+        """Smaller chunks that are planned anew beat whole ones where cutting those gains nothing."""
+        assert solved(topology, "all_gather", 10**8)[1] > most_us
+        assert solved(topology, "all_gather", 10**8, pieces="auto")[1] <= most_us
 
     def test_record(self):
         """Each stage is recorded with its solver, status, gap, seconds and size."""
