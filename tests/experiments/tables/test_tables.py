@@ -22,8 +22,8 @@ def made(label, time_us, topology="ring:4", size=10**6, status="ok", **fields):
               repeat=fields.pop("repeat", 0), time_limit_s=fields.pop("time_limit_s", None))  # fmt: skip
     record = Record(
         topology=topology, collective="all_gather", size=size, num_npus=4, ranks=4, chunks=1, groups=1,
-        latency="blocking", switching="cut_through", synthesizer=label, status=status, verified=status == "ok", time_us=time_us,
-        bound_us=10.0, efficiency=None if time_us is None else 10.0 / time_us, **fields,
+        latency="blocking", switching="cut_through", synthesizer=label, status=status, time_us=time_us,
+        verified=status == "ok", bound_us=10.0, efficiency=None if time_us is None else 10.0 / time_us, **fields,
     )  # fmt: skip
     return row_of(run, record, "test")
 
