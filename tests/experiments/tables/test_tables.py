@@ -214,7 +214,7 @@ class TestRanking:
 
     def test_trivial_problems(self, results):
         """A problem that takes no time, such as one NPU's, is a win for everybody and tells nobody apart."""
-        trivial = made("ring", 0.0, "ring:1") | {"bound_us": 0.0, "efficiency": 1.0}
+        trivial = made("ring", 1.0, "ring:1") | {"time_us": 0.0, "bound_us": 0.0, "efficiency": 1.0}
         assert cells(ranking(results([*ROWS, trivial, trivial | {"label": "tacos"}]))) == cells(ranking(results()))
         assert cells(ranking(results([trivial])))[0][:3] == ["1", "ring", "100.0 %"]
 
