@@ -87,7 +87,7 @@ class TestResuming:
         found = [(row["time_limit_s"], row["status"]) for row in rows(program)]
         assert found == [("1.0", "timeout"), ("20.0", "ok")]
         assert "within 1 s: timeout" in done.stderr
-        assert "Ranking over 1 problems" in done.stdout
+        assert "Ranking over 1 problem" in done.stdout
         refused = program("run", name, "--time-limit", "1,0")
         assert (refused.status, refused.stderr.count("\n")) == (2, 1)
         assert "'0': expected more than 0 seconds" in refused.stderr
