@@ -19,7 +19,9 @@ from experiments.record import Record, machine, peak_memory_mb, versions
 from schedules import Collective, Schedule, collective, verify
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
-from synthesizers import Problem, Synthesizer, find, parse_options
+from synthesizers import Problem, Synthesizer, parse_options
+from synthesizers.direct import Direct
+from synthesizers.halving_doubling import HalvingDoubling
 from topologies import Topology, mesh, switch
 from topologies.exceptions import CollbenchError, VerificationError
 from topologies.memory import MemoryShortage
@@ -116,8 +118,7 @@ def _compile_bench() -> None:
     """Compile the verifier and the simulator, outside all timing: plain hops, routes, steps, messages, both orders."""
     for topology in (mesh([2, 3]), switch(4)):
         problem = Problem(topology, collective("all_reduce", topology.num_npus), 2**16)
-        for name in ("direct", "halving_doubling"):
-            synthesizer = find(name)
+        for synthesizer in (Direct(), HalvingDoubling()):
             schedule = synthesizer.synthesize(problem, parse_options(synthesizer, {}))
             for each in (schedule, schedule.replaced(order="program", step=None, message=None)):
                 verify(each, "random")
