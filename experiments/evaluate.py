@@ -118,7 +118,8 @@ def _compile_bench() -> None:
     """Compile the verifier and the simulator, outside all timing: plain hops, routes, steps, messages, both orders."""
     for topology in (mesh([2, 3]), switch(4)):
         problem = Problem(topology, collective("all_reduce", topology.num_npus), 2**16)
-        for synthesizer in (Direct(), HalvingDoubling()):
+        built_in: tuple[Synthesizer, ...] = (Direct(), HalvingDoubling())
+        for synthesizer in built_in:
             schedule = synthesizer.synthesize(problem, parse_options(synthesizer, {}))
             for each in (schedule, schedule.replaced(order="program", step=None, message=None)):
                 verify(each, "random")
