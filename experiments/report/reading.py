@@ -18,7 +18,7 @@ _FIGURES = (
     "time_us", "planned_us", "efficiency", "algbw_gbps", "busbw_gbps", "max_utilisation", "mean_utilisation",
 )  # fmt: skip
 
-#: Why a row that claims to have worked is not shown as one.
+#: Why rows of a file that says nothing of verification are not shown as working.
 _UNPROVEN = "its file does not say that the verifier accepted the schedule, so it is not timed"
 
 
@@ -93,23 +93,21 @@ def joined(sources: Sequence[Source]) -> pd.DataFrame:
 
 
 def proven(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows in which only schedules that the verifier accepted have figures; others say why they have none."""
-    verified = _truth(rows["verified"]) if "verified" in rows else rows["status"].astype(str) == ""
+    """Return rows in which only schedules that the verifier accepted have figures; others say why they have none.
+
+    `tables.load_results` believes no row that says that it was not verified; here a file that does not say so of any
+    is not believed either, because a reader of a page cannot look it up.
+    """
     claimed = rows["status"] == "ok"
-    unproven = claimed & ~verified
-    reason = rows["reason"] if "reason" in rows else rows["status"].map(lambda _: "")
-    kept = {name: rows[name].where(claimed & verified) for name in _FIGURES if name in rows}
-    return rows.assign(
-        **kept,
-        verified=verified,
-        status=rows["status"].where(~unproven, "unverified"),
-        reason=reason.where(~unproven, _UNPROVEN),
-    )
-
-
-def _truth(column: pd.Series) -> pd.Series:
-    """Return truth values, from whatever a file has for them."""
-    return column.map(lambda value: str(value).lower() in ("true", "1", "1.0", "yes")).astype(bool)
+    rows = rows.assign(reason=rows["reason"] if "reason" in rows else rows["status"].map(lambda _: ""))
+    if "verified" in rows:
+        verified = rows["verified"].isin([True, "True"])
+    else:
+        verified = claimed & False
+        rows["status"] = rows["status"].where(~claimed, "invalid")
+        rows["reason"] = rows["reason"].where(~claimed, _UNPROVEN)
+    figures = {name: rows[name].where(claimed & verified) for name in _FIGURES if name in rows}
+    return rows.assign(**figures, verified=verified)
 
 
 def _texts(column: pd.Series) -> pd.Series:

@@ -277,10 +277,10 @@ class TestChoosing:
 
     def test_what_is_unproven_has_no_time(self, shown):
         """A row that claims a time without proof shows none, and why."""
-        page = shown("status=unverified")
+        page = shown("status=invalid")
         assert column(page, "label") == ["mine"]
         assert (column(page, "time_us"), column(page, "efficiency")) == (["–"], ["–"])
-        assert "the verifier accepted" in column(page, "reason")[0]
+        assert column(page, "reason") == ["it was never verified"]
 
     def test_medians(self, shown, folder):
         """Repeats can be seen as their medians and spreads, as tables show them."""
