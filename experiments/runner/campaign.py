@@ -98,11 +98,8 @@ def _sources(
     runs: Sequence[Run], jobs: int, memory_limit_mb: float | None, scheduler: str | None
 ) -> Iterator[Generator[tuple[Run, dict[str, Any]], None, None]]:
     """Yield where records come from: of the runs that may be beside others, then of those that are done alone."""
-    shared, alone = [run for run in runs if not run.alone], [run for run in runs if run.alone]
-    if scheduler is None:
-        yield records_of(shared, jobs, memory_limit_mb)
-        yield records_of(alone, 1, memory_limit_mb)
+    if scheduler is not None:
+        yield records_from(scheduler, runs, memory_limit_mb)
         return
-    yield records_from(scheduler, shared, memory_limit_mb)
-    for run in alone:  # a cluster does all at once that it is given
-        yield records_from(scheduler, [run], memory_limit_mb)
+    yield records_of([run for run in runs if not run.alone], jobs, memory_limit_mb)
+    yield records_of([run for run in runs if run.alone], 1, memory_limit_mb)

@@ -26,7 +26,7 @@ import msgspec
 from experiments.evaluate import one_line
 from experiments.interruption import Terminated
 from experiments.runner.remote import RemoteRun, code_here, packed, packed_network
-from experiments.runner.run import Run
+from experiments.runner.run import Run, names_file
 from experiments.runner.worker import failure
 from topologies import CollbenchError
 
@@ -41,6 +41,8 @@ def records_from(
     address: str, runs: Sequence[Run], memory_limit_mb: float | None = None
 ) -> Generator[tuple[Run, dict[str, Any]], None, None]:
     """Yield each run with its record, as plain values, when it is finished; what is left at the end is cancelled.
+
+    Runs that are to be done alone come last, one after another.
 
     Parameters
     ----------
@@ -58,16 +60,15 @@ def records_from(
     if not runs:
         return
     campaign = _Campaign(address, memory_limit_mb)
+    alone = [run for run in runs if run.alone]
     try:
-        suspects = []
-        for run, record in campaign.records(runs):
-            if record is None:
-                suspects.append(run)
-            else:
+        for run, record in campaign.records([run for run in runs if not run.alone]):
+            if record is not None:
                 yield run, record
-        # Dask blames whatever a worker had when it died. Alone, a run shows whose fault it was.
-        for suspect in suspects:
-            for run, record in campaign.records([suspect]):
+            else:  # dask blames whatever a worker had when it died; alone, a run shows whose fault it was
+                alone.append(run)
+        for each in alone:
+            for run, record in campaign.records([each]):
                 yield run, _deadly(run) if record is None else record
     finally:
         campaign.close()
@@ -89,6 +90,7 @@ class _Campaign:
         self._id = uuid.uuid4().hex
         self._asked = 0
         self._networks: dict[str, Any] = {}
+        self._contents: dict[str, bytes] = {}
         self._waiting: dict[str, tuple[Run, Any]] = {}
         self._client = _connected(address)
 
@@ -127,7 +129,10 @@ class _Campaign:
         """Return futures of runs."""
         futures: list[Any] = []
         for name, group in groupby(runs, key=lambda run: run.topology):
-            tasks = [RemoteRun(run, self._id, self._memory_limit_mb, code_here(run.synthesizer)) for run in group]
+            tasks = [
+                RemoteRun(run, self._id, self._memory_limit_mb, code_here(run.synthesizer), self._files(run))
+                for run in group
+            ]
             keys = [f"collbench-run-{self._id}-{self._asked + index}" for index in range(len(tasks))]
             # Without the timeout, what is asked for at about the same time would be done in turns.
             futures += self._client.map(pickle.loads, [packed(task) for task in tasks], key=keys, pure=False,
@@ -135,6 +140,14 @@ class _Campaign:
             self._asked += len(tasks)
         self._waiting |= {future.key: (run, future) for run, future in zip(runs, futures, strict=True)}
         return futures
+
+    def _files(self, run: Run) -> dict[str, bytes]:
+        """Return what is in the files that the options of a run name."""
+        names = [value for value in run.options.values() if names_file(value)]
+        for name in names:
+            if name not in self._contents:
+                self._contents[name] = Path(name).read_bytes()
+        return {name: self._contents[name] for name in names}
 
     def _network(self, name: str) -> Any:
         """Return a future of what a topology file holds; nothing of a short name, which is known everywhere."""

@@ -58,12 +58,15 @@ class RemoteRun(msgspec.Struct, frozen=True):
     memory_limit_mb : float or None
     code : Code
         That the run's key holds.
+    files : dict
+        What is in the files that its options name, by their names.
     """
 
     run: Run
     campaign: str
     memory_limit_mb: float | None
     code: Code
+    files: dict[str, bytes]
 
 
 @cache
@@ -123,15 +126,17 @@ def perform(task: RemoteRun, network: bytes) -> dict[str, Any]:
     """
     from distributed import get_worker
 
-    worker, run = get_worker(), task.run
+    worker = get_worker()
     _require_same_code(task, worker.address)
-    if network:
-        name = hashlib.sha256(run.topology.encode()).hexdigest()[:16]
-        file = Path(worker.local_directory) / f"collbench-{task.campaign}-{name}.json"
-        if not file.exists():  # within a campaign it never changes
+    places = {}
+    for name, content in (task.files | ({task.run.topology: network} if network else {})).items():
+        digest = hashlib.sha256(name.encode() + content).hexdigest()[:32]
+        file = Path(worker.local_directory) / f"collbench-{digest}{Path(name).suffix}"
+        if not file.exists():
             with atomic_path(file) as temporary:
-                temporary.write_bytes(network)
-        run = msgspec.structs.replace(run, topology=str(file))
+                temporary.write_bytes(content)
+        places[name] = str(file)
+    run = msgspec.structs.replace(task.run, places=places)
     key = worker.get_current_task()
 
     def is_wanted() -> bool:

@@ -39,6 +39,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Whether the schedule is stored beside the record; it changes nothing about the result, and so is not in the key.
     alone : bool
         Whether it is done while nothing else is; not in the key either.
+    places : dict
+        Where files that it names are, if that is elsewhere: on the worker of a cluster.
     """
 
     topology: str
@@ -58,6 +60,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     time_limit_s: float | None = None
     keep_schedule: bool = False
     alone: bool = False
+    places: dict[str, str] = {}
 
     def problem(self) -> Problem:
         """Return the problem.
@@ -67,7 +70,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         CollbenchError
             A network, groups, a root or pairs that do not fit together.
         """
-        topology = network(self.topology)
+        topology = network(self.places.get(self.topology, self.topology))
         kind = _collective(self.collective, topology.num_npus, self.groups, self.chunks, self.root, self.pairs)
         model = LinkModel(self.latency, self.switching)
         return Problem(topology, kind, self.size, model, self.seed, self.time_limit_s)
@@ -162,9 +165,12 @@ def _maker(name: str, options: bytes) -> list[Any]:
 
 def _content(value: Any) -> Any:
     """Return what of an option's value determines the result: of a file, such as a sketch, what is in it."""
-    if not isinstance(value, str) or not looks_like_file(value) or not Path(value).is_file():
-        return value
-    return "sha256:" + hashlib.sha256(Path(value).read_bytes()).hexdigest()
+    return "sha256:" + hashlib.sha256(Path(value).read_bytes()).hexdigest() if names_file(value) else value
+
+
+def names_file(value: Any) -> bool:
+    """Return whether the value of an option is the path of a file that is there."""
+    return isinstance(value, str) and looks_like_file(value) and Path(value).is_file()
 
 
 def looks_like_file(name: str) -> bool:

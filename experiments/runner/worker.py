@@ -10,6 +10,7 @@ import os
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -54,14 +55,30 @@ def attempt(run: Run) -> dict[str, Any]:
     _forget_peak()
     schedule = None
     try:
-        record, schedule = evaluate(problem, _Timed(find(run.synthesizer)), run.options)
+        options = {name: run.places.get(value, value) if isinstance(value, str) else value
+                   for name, value in run.options.items()}  # fmt: skip
+        record, schedule = evaluate(problem, _Timed(find(run.synthesizer)), options)
     except BaseException as error:  # even SystemExit: the worker goes on
         record = failure(run, problem, "failed", one_line(error))
     record.peak_memory_mb = _peak_mb()
+    if run.places:
+        record.options, record.reason = _as_asked(record.options, run.places), _as_asked(record.reason, run.places)
+        schedule = schedule and schedule.with_notes(**_as_asked(schedule.notes, run.places))
     found: dict[str, Any] = msgspec.to_builtins(record)
     if run.keep_schedule and schedule is not None and schedule.num_hops <= KEPT_HOPS:
         found[SCHEDULE] = _file_of(schedule.with_notes(**made_for(record)))
     return found
+
+
+def _as_asked(value: Any, places: Mapping[str, str]) -> Any:
+    """Return a value with the files in it named as in the run, not by where they are on this machine."""
+    if isinstance(value, str):
+        for name, place in places.items():
+            value = value.replace(place, name)
+        return value
+    if isinstance(value, Mapping):
+        return {key: _as_asked(item, places) for key, item in value.items()}
+    return [_as_asked(item, places) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _file_of(schedule: Schedule) -> bytes:

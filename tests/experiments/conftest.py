@@ -85,6 +85,17 @@ class Leaving(Base):
     def synthesize(self, problem, options):
         os._exit(7)
 
+class Reading(Base):
+    name = "reading"
+    class Options(OptionsBase, frozen=True):
+        file: str = ""
+    def synthesize(self, problem, options):
+        with open(options.file) as file:
+            content = file.read()
+        if problem.seed:
+            raise SynthesisError(f"{options.file} holds {content}")
+        return self.right(problem).with_notes(file=options.file, content=content)
+
 class Deadly(Base):
     name = "deadly"
     def synthesize(self, problem, options):
@@ -134,7 +145,7 @@ class Chatty(Base):
 """
 NAMES = (
     "patient", "endless", "stubborn", "hungry", "greedy", "crashing", "leaving", "exiting", "refusing", "failing",
-    "wrong", "chatty", "lonely", "deadly", "vague",
+    "wrong", "chatty", "lonely", "deadly", "reading", "vague",
 )  # fmt: skip
 
 

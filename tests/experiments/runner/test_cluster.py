@@ -89,6 +89,28 @@ class TestWorkers:
         assert deadly["reason"].startswith("every worker of the cluster that had it died")
         assert "KilledWorker" in deadly["reason"]
 
+    def test_files_travel(self, program, experiment, cluster):
+        """Files that options name come along, rows and kept schedules name them as here, and what is alone is last."""
+        (program.folder / "sketch.json").write_text("a sketch")
+        name = experiment(
+            "problems:\n"
+            "  - {topology: 'ring:4', collective: all_gather, size: 1MB, alone: true}\n"
+            "  - {topology: 'ring:5', collective: all_gather, size: 1MB}\n"
+            "synthesizers: [{synthesizer: reading, options: {file: sketch.json}}, ring]\nseed: [0, 1]\n"
+        )
+        cluster.worker()
+        done = program("run", name, "--keep-schedules", "--out", "there", "--scheduler", cluster.address)
+        assert done.status == 0, done.stderr
+        assert program("run", name, "--keep-schedules", "--out", "here").status == 0
+        here, there = rows(program, "here"), rows(program, "there")
+        assert lasting(there) == lasting(here)
+        assert Counter(row["reason"] for row in there)["sketch.json holds a sketch"] == 2
+        kept = {path.name: path.read_bytes() for path in (program.folder / "here").glob("schedules/*/*")}
+        assert kept == {path.name: path.read_bytes() for path in (program.folder / "there").glob("schedules/*/*")}
+        assert len(kept) == 6
+        told = [line for line in done.stderr.splitlines() if line.startswith("[")]
+        assert all("ring:5" in line for line in told[:4])
+
     def test_other_code(self, program, experiment, cluster):
         """A worker with other code of a synthesizer is told apart, in one line; there is no result of it."""
         name = experiment(ONE + "synthesizers: [patient]\n")
@@ -179,7 +201,8 @@ class TestDocs:
         install, *parts, run = (shlex.split(line.removeprefix("$ "), comments=True) for line in block.splitlines())
         assert install == ["pip", "install", "collbench[dask]"]
         assert [part[:2] for part in parts] == [["dask", "scheduler"], ["dask", "worker"]]
-        with closing(Processes(tmp_path / "parts", program.environment)) as processes:
+        scratch = {"DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
+        with closing(Processes(tmp_path / "parts", program.environment | scratch)) as processes:
             for part in parts:
                 processes.start(*part)
             done = program(*run[1:], "--only", "direct")

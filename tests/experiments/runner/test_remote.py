@@ -21,7 +21,7 @@ def task(**changes):
     """Return a run on its way, from a place where something is other than here."""
     from msgspec.structs import replace
 
-    return RemoteRun(RUN, "a campaign", None, replace(code_here("ring"), **changes))
+    return RemoteRun(RUN, "a campaign", None, replace(code_here("ring"), **changes), {})
 
 
 class TestCode:
