@@ -31,7 +31,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 
 test: $(STAMP) lint
-	$(BIN)/python -m pytest --numprocesses=2
+	$(BIN)/python -m pytest --numprocesses=2 --dist worksteal
 
 benchmark: $(STAMP)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-sort=name --benchmark-columns=min,median,stddev,rounds
