@@ -7,6 +7,7 @@ signal itself, and whoever is about to turn an exception into a row, or to write
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 
@@ -27,6 +28,14 @@ def watch() -> None:
         _raised.append(kind)
         raise kind
 
+    said = sys.unraisablehook
+
+    def silent(fault: sys.UnraisableHookArgs) -> None:
+        """Say nothing of a signal that came inside a callback: it is noted, and whoever asks will hear of it."""
+        if not isinstance(fault.exc_value, KeyboardInterrupt | Terminated):
+            said(fault)
+
+    sys.unraisablehook = silent
     signal.signal(signal.SIGINT, handler)
     signal.signal(signal.SIGTERM, handler)
 
