@@ -28,16 +28,15 @@ def watch() -> None:
         _raised.append(kind)
         raise kind
 
-    said = sys.unraisablehook
-
-    def silent(fault: sys.UnraisableHookArgs) -> None:
-        """Say nothing of a signal that came inside a callback: it is noted, and whoever asks will hear of it."""
-        if not isinstance(fault.exc_value, KeyboardInterrupt | Terminated):
-            said(fault)
-
-    sys.unraisablehook = silent
+    sys.unraisablehook = _unraisable
     signal.signal(signal.SIGINT, handler)
     signal.signal(signal.SIGTERM, handler)
+
+
+def _unraisable(fault: sys.UnraisableHookArgs) -> None:
+    """Say what Python says of an error in a callback, but nothing of a signal: it is noted, and whoever asks hears."""
+    if not isinstance(fault.exc_value, KeyboardInterrupt | Terminated):
+        sys.__unraisablehook__(fault)
 
 
 def signalled(error: BaseException | None = None) -> type[BaseException] | None:

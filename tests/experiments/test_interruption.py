@@ -55,6 +55,23 @@ class TestRaiseIfInterrupted:
         with pytest.raises(KeyboardInterrupt):
             raise_if_interrupted()
 
+    def test_silent_in_a_callback(self, monkeypatch, capsys):
+        """A signal inside a callback of compiled code prints nothing, and any other error is still told of."""
+        monkeypatch.setattr(sys, "unraisablehook", interruption._unraisable)
+
+        class Callback:
+            def __init__(self, error):
+                self.error = error
+
+            def __del__(self):  # Python can raise nothing from here either
+                raise self.error
+
+        for error in (KeyboardInterrupt(), interruption.Terminated()):
+            Callback(error)
+        assert capsys.readouterr().err == ""
+        Callback(ValueError("a fault"))
+        assert "ValueError: a fault" in capsys.readouterr().err
+
     def test_never_a_row(self):
         """A run that was interrupted inside compiled code is not a failure of the synthesizer."""
         with pytest.raises(KeyboardInterrupt):
