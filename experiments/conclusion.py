@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.files import Experiment, Plot
-from experiments.record import Record
+from experiments.record import DEFECT, Record
 from experiments.runner.store import FAILURES
 from topologies import CollbenchError, parse_bytes
 
@@ -88,6 +88,6 @@ def complaints(records: Sequence[Record]) -> tuple[int, list[str]]:
     if failed:
         said.append(f"{len(failed)} of {len(records)} runs failed, each with its reason in the results; --retry does "
                     "them again")  # fmt: skip
-    defects = [record for record in records if record.reason.startswith("DEFECT")]
+    defects = [record for record in records if record.reason.startswith(DEFECT)]
     said += [f"{each.synthesizer} on {each.topology}, {each.collective}: {each.reason}" for each in defects]
     return (1 if defects or not any(record.status == "ok" for record in records) else 0), said

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from experiments.interruption import raise_if_interrupted
-from experiments.record import Record, machine, peak_memory_mb, versions
+from experiments.record import DEFECT, Record, machine, peak_memory_mb, versions
 from schedules import Collective, Schedule, collective, verify
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
@@ -75,12 +75,8 @@ def evaluate(
     record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
     try:
         reason: object = synthesizer.supports(problem)
-        if reason is not None and (not isinstance(reason, str) or not reason.strip()):
-            record.status = "failed"
-            record.reason = f"its supports() returned {reason!r:.40}; expected None, or the reason why not"
-            return record, None
-        if isinstance(reason, str):
-            record.status, record.reason = "unsupported", reason
+        if reason is not None:
+            record.status, record.reason = _refused(reason)
             return record, None
         _compile_bench()
         synthesizer.warm_up()
@@ -111,6 +107,13 @@ def evaluate(
         record.status, record.reason = "failed", f"it could not be scored: {one_line(error)}"
         record.time_us = record.efficiency = record.algbw_gbps = record.busbw_gbps = None
         return record, None
+
+
+def _refused(reason: object) -> tuple[str, str]:
+    """Return status and reason of what ``supports`` has refused; one that gives no reason is at fault."""
+    if isinstance(reason, str) and reason.strip():
+        return "unsupported", reason
+    return "failed", f"its supports() returned {reason!r:.40}; expected None, or the reason why not"
 
 
 @cache
@@ -186,7 +189,7 @@ def efficiency(time_us: float, bound_us: float, bound_by: str) -> tuple[float, s
     if share <= 1 + 1e-9:
         return share, ""
     return share, (
-        f"DEFECT: {time_us:g} us is below the provable bound of {bound_us:g} us ({bound_by}); please report this "
+        f"{DEFECT}: {time_us:g} us is below the provable bound of {bound_us:g} us ({bound_by}); please report this "
         "problem, a bound or the simulator is wrong"
     )
 

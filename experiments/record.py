@@ -9,6 +9,9 @@ from importlib.metadata import version
 
 import msgspec
 
+#: How the reason of a record begins whose time is below a provable bound: one of the two is wrong.
+DEFECT = "DEFECT"
+
 
 class Record(msgspec.Struct, kw_only=True):
     """One synthesizer on one problem.

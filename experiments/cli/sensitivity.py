@@ -45,6 +45,7 @@ def sensitivity(
     bound.
     """
     from experiments.progress import counted
+    from experiments.record import DEFECT
     from experiments.sensitivity import scenarios, tried
     from experiments.sensitivity.tables import tables
     from experiments.tables.repeats import typical
@@ -72,7 +73,7 @@ def sensitivity(
         count = len(trials.lost)
         remark(f"{count} of {count + trials.tried} schedules could not be had back and count as not solved in every "
                "scenario")  # fmt: skip
-    defects = [row for rows in trials.rows for row in rows if row["reason"].startswith("DEFECT")]
+    defects = [row for rows in trials.rows for row in rows if row["reason"].startswith(DEFECT)]
     for row in defects:
         remark(f"{row['label']} on {row['topology']}, {row['collective']}, {row['scenario']}: {row['reason']}")
     if defects:

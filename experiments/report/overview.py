@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.record import DEFECT
 from experiments.report.content import names_of
 from experiments.report.markup import Markup, element, together
 from topologies import format_bytes
@@ -26,7 +27,7 @@ def summary(rows: pd.DataFrame, problems: int) -> Markup:
         element("span", f"{count:,} {status}", class_="mark", data_status=status if status else "none")
         for status, count in order
     ]
-    defects = int(rows["reason"].str.startswith("DEFECT").sum()) if len(rows) else 0
+    defects = int(rows["reason"].str.startswith(DEFECT).sum()) if len(rows) else 0
     if defects:
         text = f"{_count(defects, 'score')} above a provable bound: a defect of the bench, see the reasons"
         marks.append(element("span", text, class_="mark", data_status="defect"))

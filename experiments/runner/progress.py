@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from experiments.progress import counted
-from experiments.record import Record
+from experiments.record import DEFECT, Record
 from experiments.runner.run import Run
 from experiments.runner.store import FAILURES
 
@@ -23,7 +23,7 @@ def progress(total: int) -> Iterator[Callable[[Run, Record], None]]:
     with counted(total) as advance:
 
         def done(run: Run, record: Record) -> None:
-            failed = record.status in FAILURES or record.reason.startswith("DEFECT")
+            failed = record.status in FAILURES or record.reason.startswith(DEFECT)
             advance(said(run, record), doing=run.describe(), aloud=failed)
 
         yield done
