@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from experiments.files import Experiment, Plot
 from experiments.record import DEFECT, Record
 from experiments.runner.store import FAILURES
-from topologies import CollbenchError, parse_bytes
+from topologies import CollbenchError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from experiments.tables.layout import Table
 
 
@@ -22,6 +24,8 @@ class Conclusion:
 
     Attributes
     ----------
+    rows : DataFrame
+        The results.
     tables : list of Table
         Those of the file, then the ranking; written to ``tables.md``.
     plots : list of Path
@@ -30,6 +34,7 @@ class Conclusion:
         What could not be made, and why.
     """
 
+    rows: pd.DataFrame
     tables: list[Table] = field(default_factory=list)
     plots: list[Path] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -50,12 +55,12 @@ def conclude(experiment: Experiment, folder: Path) -> Conclusion:
     from topologies import OptionError
     from topologies.atomic import write_text
 
-    found = Conclusion()
-    frame = load_results(str(folder))
+    found = Conclusion(frame := load_results(str(folder)))
     for layout in experiment.tables:
-        rows = [layout.rows] if isinstance(layout.rows, str) else layout.rows
         try:
-            found.tables.append(lay_out(frame, rows, layout.columns, layout.value, layout.normalise, layout.title))
+            found.tables.append(
+                lay_out(frame, layout.sides, layout.columns, layout.value, layout.normalise, layout.title)
+            )
         except OptionError as error:
             found.remarks.append(f"a table could not be drawn: {error}")
     found.tables.append(ranking(frame))
@@ -71,10 +76,8 @@ def _draw(experiment: Experiment, folder: Path, found: Conclusion) -> None:
     drawings: list[Drawing] = []
     for each in experiment.plots:
         plot = Plot(kind=each) if isinstance(each, str) else each
-        only = [plot.only] if isinstance(plot.only, str) else plot.only
-        size = None if plot.size is None else parse_bytes(str(plot.size))
         try:
-            drawings += of_results([folder], [plot.kind], size, only)
+            drawings += of_results([folder], [plot.kind], plot.nbytes, plot.patterns)
         except CollbenchError as error:
             found.remarks.append(f"the plot {plot.kind} could not be drawn: {error}")
     if drawings:

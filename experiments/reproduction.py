@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from experiments.conclusion import complaints, conclude
-from experiments.files import expand, read_experiment
+from experiments.files import Experiment, expand, read_experiment
 from experiments.interruption import Terminated, signalled, watch
 from experiments.runner.campaign import Plan, carry_out, plan
 from experiments.runner.store import Store
@@ -69,7 +69,7 @@ def main(study: Study, argv: Sequence[str] | None = None) -> int:
     out = arguments.out or (usual / "quick" if arguments.quick else usual)
     try:
         watch()
-        return (draw if arguments.draw else reproduce)(study, config, out, arguments.jobs)
+        return draw(study, config, out) if arguments.draw else reproduce(study, config, out, arguments.jobs)
     except BaseException as error:
         if (kind := signalled(error)) is not None:
             word, status = ("told to end", 143) if kind is Terminated else ("interrupted", 130)
@@ -116,11 +116,11 @@ def reproduce(study: Study, config: Path, out: Path, jobs: int = 1) -> int:
         work = plan(runs, store)
         write_text(out / "experiment.yaml", config.read_text(encoding="utf-8"))
         carry_out(work, store, jobs, config.stem)
-        draw(study, config, out)
+        _draw(study, experiment, out)
     return _verdict(work)
 
 
-def draw(study: Study, config: Path, out: Path, jobs: int = 1) -> int:  # noqa: ARG001  called like `reproduce`
+def draw(study: Study, config: Path, out: Path) -> int:
     """Write the tables and figures of a study from the results in a folder, print what it says, and return 0.
 
     Raises
@@ -128,16 +128,17 @@ def draw(study: Study, config: Path, out: Path, jobs: int = 1) -> int:  # noqa: 
     CollbenchError
         There are no results, or the folder cannot be written.
     """
-    from experiments.tables.rows import load_results
+    _draw(study, read_experiment(str(config))[0], out)
+    return 0
 
-    experiment, _ = read_experiment(str(config))
-    frame = load_results(str(out))
+
+def _draw(study: Study, experiment: Experiment, out: Path) -> None:
+    """Write what the experiment file and the study ask for, and print what there is."""
     found = conclude(experiment, out)
-    said = study.write(frame, out)
+    said = study.write(found.rows, out)
     print("\n".join([*said, *map(str, found.plots)]))
     for text in found.remarks:
         print(text, file=sys.stderr)
-    return 0
 
 
 def _verdict(work: Plan) -> int:

@@ -93,7 +93,7 @@ def _require_layouts(experiment: Experiment, document: Document, labels: list[st
     from experiments.tables.layout import PLACES, VALUES, require
 
     for index, table in enumerate(experiment.tables):
-        asked: list[tuple[str, str, Iterable[str]]] = [("rows", name, PLACES) for name in _many(table.rows or [])]
+        asked: list[tuple[str, str, Iterable[str]]] = [("rows", name, PLACES) for name in table.sides or []]
         asked += [("columns", table.columns, PLACES)]
         asked += [("value", table.value, VALUES)]
         asked += [("normalise", table.normalise, labels)] if table.normalise is not None else []
@@ -110,12 +110,12 @@ def _require_plots(experiment: Experiment, document: Document, runs: Sequence[Ru
         if isinstance(plot, str):
             continue
         try:
-            size = None if plot.size is None else parse_bytes(str(plot.size))
+            size = plot.nbytes
         except CollbenchError as error:
             raise document.error(("plots", index, "size"), f"size: {error}") from error
         if size is not None and all(run.size != size for run in runs):
             raise document.error(("plots", index, "size"), f"size: no run is of {format_bytes(size)}")
-        for pattern in _many(plot.only):
+        for pattern in plot.patterns:
             if not any(is_like(pattern, run.label, run.describe()) for run in runs):
                 raise document.error(("plots", index, "only"), f"only: {pattern!r} is like no run")
 

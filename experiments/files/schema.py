@@ -6,6 +6,8 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
+from topologies import parse_bytes
+
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Rank = Annotated[int, msgspec.Meta(ge=0)]
 _Seed = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
@@ -104,6 +106,11 @@ class TableLayout(_Strict, frozen=True, kw_only=True):
     normalise: str | None = None
     title: str = ""
 
+    @property
+    def sides(self) -> list[str] | None:
+        """The columns at the side, also if it is but one; None: the usual ones."""
+        return [self.rows] if isinstance(self.rows, str) else self.rows
+
 
 class Plot(_Strict, frozen=True, kw_only=True):
     """A plot to draw of some of the results: see ``collbench plot --help``.
@@ -121,6 +128,22 @@ class Plot(_Strict, frozen=True, kw_only=True):
     kind: _Plot
     only: str | list[str] = []
     size: _Size | None = None
+
+    @property
+    def patterns(self) -> list[str]:
+        """The patterns, also if it is but one."""
+        return [self.only] if isinstance(self.only, str) else self.only
+
+    @property
+    def nbytes(self) -> int | None:
+        """The size in bytes; None: all sizes.
+
+        Raises
+        ------
+        UnitError
+            It has no unit.
+        """
+        return None if self.size is None else parse_bytes(str(self.size))
 
 
 class Experiment(_Strict, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from experiments.plots.style import LABELS, label_of, pages, spread
 from experiments.replay import called
 from experiments.runner.run import is_like
 from experiments.tables.labels import labels
-from experiments.tables.rows import believed, read_csv
+from experiments.tables.rows import believed, numbers, read_csv
 from topologies import format_bytes
 from topologies.exceptions import FormatError
 
@@ -138,12 +138,7 @@ def _one(path: Path, columns: Sequence[str]) -> pd.DataFrame:
         raise FormatError(f"{path}: the results file has no rows; run an experiment that fills it")
     for column in _NUMBERS:
         if column in rows:
-            numbers = pd.to_numeric(rows[column], errors="coerce")
-            wrong = rows[column].notna() & numbers.isna()
-            if wrong.any():
-                raise FormatError(f"{path}: column {column} holds {str(rows[column][wrong].iloc[0])!r:.40}, "
-                                  f"expected numbers")  # fmt: skip
-            rows[column] = numbers
+            rows[column] = numbers(rows[column], str(path))
     rows = believed(rows, str(path))
     for column in ("topology", "collective", "synthesizer", "status"):
         rows[column] = rows[column].astype(str)

@@ -131,10 +131,9 @@ def _tables(sources: Sequence[Source]) -> tuple[list[Table], list[str]]:
         if source.rows.empty:
             continue
         for layout in source.experiment.tables if source.experiment is not None else [TableLayout()]:
-            sides = [layout.rows] if isinstance(layout.rows, str) else layout.rows
             title = layout.title or (source.name if len(sources) > 1 else "")
             try:
-                table = lay_out(source.rows, sides, layout.columns, layout.value, layout.normalise, title)
+                table = lay_out(source.rows, layout.sides, layout.columns, layout.value, layout.normalise, title)
             except (OptionError, KeyError) as error:  # a file may lack a column, and so its values
                 remarks.append(f"a table of {source.name} could not be drawn: {error}")
                 continue

@@ -120,7 +120,7 @@ def load_results(path: str) -> pd.DataFrame:
         raise FormatError(f"{file} is no results file: it has no column {missing[0]!r}")
     for name, kind in columns().items():
         if kind in (int, float) and name in frame:
-            frame[name] = _numbers(frame[name], file)
+            frame[name] = numbers(frame[name], str(file))
     frame = believed(frame, str(file))
     return frame.assign(**{name: frame[name].fillna("") for name in _texts() if name in frame})
 
@@ -148,6 +148,12 @@ def believed(frame: pd.DataFrame, file: str) -> pd.DataFrame:
     return frame
 
 
+def plain(frame: pd.DataFrame) -> list[Row]:
+    """Return rows as dictionaries in which what is missing is None."""
+    rows: list[Row] = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return rows
+
+
 def read_csv(path: Path) -> pd.DataFrame:
     """Return the rows of comma-separated values: texts stay as they are, only what is empty is missing."""
     import pandas as pd
@@ -160,17 +166,23 @@ def _texts() -> list[str]:
     return [name for name, kind in columns().items() if kind is str]
 
 
-def _numbers(column: pd.Series, file: Path) -> pd.Series:
-    """Return a column as numbers; text that is none is refused."""
+def numbers(column: pd.Series, file: str) -> pd.Series:
+    """Return a column as numbers.
+
+    Raises
+    ------
+    FormatError
+        It holds text that is none.
+    """
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(column):
         return column
-    numbers = pd.to_numeric(column, errors="coerce")
-    wrong = column.notna() & numbers.isna()
+    found = pd.to_numeric(column, errors="coerce")
+    wrong = column.notna() & found.isna()
     if wrong.any():
         raise FormatError(f"{file}: column {column.name} holds {str(column[wrong].iloc[0])!r:.40}, expected numbers")
-    return numbers
+    return found
 
 
 def _plain(hint: Any) -> type:

@@ -31,12 +31,13 @@ def write_study(frame: pd.DataFrame, folder: Path) -> list[str]:
         A file cannot be written.
     """
     from experiments.plots.style import save, styled
+    from experiments.tables.rows import plain
     from experiments.taccl_study.bandwidth import bandwidth_figure
     from experiments.taccl_study.seconds import synthesis_figure
     from experiments.taccl_study.tables import comparison
     from topologies.atomic import write_text
 
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows = plain(frame)
     for row in rows:
         row["label"] = row["label"].partition(" of ")[0]  # each network has a sketch of its own
     text = comparison(rows)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.plots.style import legend_of, looks, note, title_of
+from experiments.tables.rows import Row
 from experiments.taccl_study.published import published
 from topologies import format_bytes
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Row = dict[str, Any]
 
 #: Published figures are black and hollow, one mark for each system.
 _MARKS = {"TACCL": "*", "TE-CCL": "P"}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.plots.style import looks, note, title_of
+from experiments.tables.rows import Row
 from experiments.taccl_study.published import published
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Row = dict[str, Any]
 
 
 def synthesis_figure(rows: Sequence[Row]) -> Figure:

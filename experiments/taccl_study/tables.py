@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from experiments.plots.style import label_of, title_of
 from experiments.tables.formats import written
 from experiments.tables.layout import Cell, Table
+from experiments.tables.rows import Row
 from experiments.taccl_study.published import published
 from topologies import format_bytes
-
-Row = dict[str, Any]
 
 #: Bandwidths this close to the best are as good.
 _TIE = 1e-3

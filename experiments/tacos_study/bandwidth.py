@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from experiments.plots.bars import Bars, grouped_bars
 from experiments.plots.style import looks, note, title_of
+from experiments.tables.rows import Row
 from experiments.tacos_study.networks import network_label, network_shape
-from experiments.tacos_study.tables import Row
 from topologies import format_bytes
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ import numpy as np
 
 from experiments.plots.scaling import power_law
 from experiments.plots.style import note, title_of
+from experiments.tables.rows import Row
 from experiments.tacos_study.networks import network_label
-from experiments.tacos_study.tables import Row, markdown
+from experiments.tacos_study.tables import markdown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.plots.style import label_of, title_of
+from experiments.tables.rows import Row, plain
 from experiments.tacos_study.ideal import ideal_us
 from experiments.tacos_study.networks import network_label
 from topologies import format_bytes, parse_topology
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Row = dict[str, Any]
 
 
 def compared(frame: pd.DataFrame) -> list[Row]:
@@ -24,7 +23,7 @@ def compared(frame: pd.DataFrame) -> list[Row]:
     frame : DataFrame
         Rows of results; figures that are missing become None.
     """
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows = plain(frame)
     for row in rows:
         row["network"] = network_label(row["topology"])
         row["ideal_us"] = ideal_us(parse_topology(row["topology"]), row["collective"], row["size"])
