@@ -19,7 +19,7 @@ RUNS, JOBS = 1000, 2
 def test_share_of_work(benchmark, tmp_path):
     """1,000 runs of some 50 ms each, on two workers."""
     runs = [
-        Run(topology="mesh:18x18", collective="all_gather", size=64 * 10**6, synthesizer="tacos", label="tacos",
+        Run(topology="mesh:20x20", collective="all_gather", size=64 * 10**6, synthesizer="tacos", label="tacos",
             options={"pieces": "auto"}, seed=seed)
         for seed in range(RUNS)
     ]  # fmt: skip
