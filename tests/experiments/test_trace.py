@@ -13,23 +13,9 @@ from experiments import trace
 from experiments.cli import main
 from experiments.trace import MAX_HOPS, slices_of_schedule, write_trace
 from schedules import Schedule, collective, save_schedule
-from simulator import LinkModel, timeline
-from synthesizers import Problem, find, parse_options
+from simulator import timeline
+from tests.experiments.varied import MODELS, SIZE, WORK, solved
 from topologies import Topology, parse_topology
-
-SIZE = 1_000_003
-
-#: Networks, collectives and synthesizers: plain, one-way, through switches, with reduction, with messages and steps.
-WORK = [
-    ("torus:3x4", "all_gather", "tacos"),
-    ("mesh:3x3@50x75GB/s,0.5us", "all_reduce", "tacos"),
-    ("ring_one_way:4", "reduce_scatter", "ring"),
-    ("dgx2:2", "all_to_all", "direct"),
-    ("ndv2:2", "all_reduce", "halving_doubling"),
-    ("switch:6", "all_reduce", "double_binary_tree"),
-]
-MODELS = [LinkModel(latency, switching) for latency in ("blocking", "pipelined")
-          for switching in ("cut_through", "store_and_forward")]  # fmt: skip
 
 
 def ps(value):
@@ -59,13 +45,6 @@ def require_sound(content, time_ps):
         assert all(start <= end for start, end in spans)
         last = max([last, *(end for _, end in spans)])
     assert last == time_ps
-
-
-def solved(network, kind, name):
-    """Return a schedule."""
-    topology, synthesizer = parse_topology(network), find(name)
-    problem = Problem(topology, collective(kind, topology.num_npus), SIZE)
-    return synthesizer.synthesize(problem, parse_options(synthesizer, {}))
 
 
 @pytest.fixture

@@ -5,24 +5,14 @@ from __future__ import annotations
 import pytest
 
 from experiments.report.player import player_data, standalone
-from schedules import collective
 from simulator import LinkModel
-from synthesizers import Problem, find, parse_options
-from topologies import parse_topology
-
-SIZE = 1_000_003
+from tests.experiments.varied import SIZE, solved
 
 
-@pytest.fixture(scope="session")
-def solved():
-    """Return a function that makes a schedule of `SIZE` bytes: ``solved(network, collective, synthesizer)``."""
-
-    def solve(network, kind, name, chunks=1):
-        topology, synthesizer = parse_topology(network), find(name)
-        problem = Problem(topology, collective(kind, topology.num_npus, chunks=chunks), SIZE)
-        return synthesizer.synthesize(problem, parse_options(synthesizer, {}))
-
-    return solve
+@pytest.fixture(scope="session", name="solved")
+def solved_fixture():
+    """Return the function that makes a schedule of `SIZE` bytes: ``solved(network, collective, synthesizer)``."""
+    return solved
 
 
 @pytest.fixture

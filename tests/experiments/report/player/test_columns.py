@@ -11,21 +11,8 @@ import pytest
 from experiments.report.player import MAX_HOPS, player_data, script_json
 from schedules import Schedule, collective, custom
 from simulator import LinkModel, timeline
+from tests.experiments.varied import MODELS, SIZE, WORK
 from topologies import CollbenchError, Topology, mesh, parse_topology
-
-SIZE = 1_000_003
-
-#: Networks, collectives and synthesizers: plain, one-way, through switches, with reduction, with messages and steps.
-WORK = [
-    ("torus:3x4", "all_gather", "tacos"),
-    ("mesh:3x3@50x75GB/s,0.5us", "all_reduce", "tacos"),
-    ("ring_one_way:4", "reduce_scatter", "ring"),
-    ("dgx2:2", "all_to_all", "direct"),
-    ("ndv2:2", "all_reduce", "halving_doubling"),
-    ("switch:6", "all_reduce", "double_binary_tree"),
-]
-MODELS = [LinkModel(latency, switching) for latency in ("blocking", "pipelined")
-          for switching in ("cut_through", "store_and_forward")]  # fmt: skip
 
 
 def starts(data):
