@@ -132,10 +132,8 @@ def parse_per_dimension(text: str, parse: Callable[[str], float], what: str) -> 
 
 def format_bytes(size: int) -> str:
     """Return a size as text that `parse_bytes` reads back to the same number, the shortest there is."""
-    for prefix, factor in _LARGEST_FIRST:
-        if size and size % factor == 0:
-            return f"{size // factor}{prefix}B"
-    return f"{size}B"
+    exact = [f"{size // factor}{prefix}B" for prefix, factor in _LARGEST_FIRST if size and size % factor == 0]
+    return min([*exact, f"{size}B"], key=len)
 
 
 def format_bandwidth(gbps: float) -> str:

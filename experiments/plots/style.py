@@ -55,8 +55,10 @@ _METADATA: dict[str, dict[str, str | None]] = {"png": {"Software": None}, "svg":
 
 
 def label_of(synthesizer: str) -> str:
-    """Return what a legend calls a synthesizer."""
-    return LABELS.get(synthesizer, synthesizer)
+    """Return what legends and tables call a synthesizer, ``NAME`` or ``NAME:OPTIONS``."""
+    name, _, options = synthesizer.partition(":")
+    label = LABELS.get(name, name)
+    return f"{label} ({options})" if options else label
 
 
 def colour_of(synthesizer: str) -> str:
@@ -84,13 +86,11 @@ def looks(series: Sequence[str]) -> dict[str, Look]:
     found: dict[str, Look] = {}
     # Those with a colour of their own choose first.
     for name in sorted(series, key=lambda name: name not in _COLOURS):
-        base, _, options = name.partition(":")
         taken = {look.colour for look in found.values()}
-        wanted = colour_of(base)
+        wanted = colour_of(name.partition(":")[0])
         if wanted in taken:
             wanted = next((c for c in (*_OTHERS, *_COLOURS.values()) if c not in taken), wanted)
-        label = f"{label_of(base)} ({options})" if options else label_of(base)
-        found[name] = Look(label, wanted, _MARKERS[len(found) % len(_MARKERS)])
+        found[name] = Look(label_of(name), wanted, _MARKERS[len(found) % len(_MARKERS)])
     return {name: found[name] for name in series}
 
 

@@ -32,7 +32,7 @@ def bandwidth_figure(rows: Sequence[Row]) -> Figure:
     networks = list(dict.fromkeys(row["topology"] for row in rows))
     kinds = list(dict.fromkeys(row["collective"] for row in rows))
     look = looks(list(dict.fromkeys(row["label"] for row in rows)))
-    figure = Figure(figsize=(1.0 + 3.6 * len(networks), 1.3 + 2.6 * len(kinds)), layout="constrained")
+    figure = Figure(figsize=(max(8.0, 1.0 + 3.6 * len(networks)), 1.3 + 2.6 * len(kinds)), layout="constrained")
     panels = figure.subplots(len(kinds), len(networks), squeeze=False)
     legend: dict[str, Artist] = {}
     for down, kind in enumerate(kinds):

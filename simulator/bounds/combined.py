@@ -1,9 +1,8 @@
 """One bound for a problem: the greatest of latency, single NPUs, cuts and AllReduce's volume, with what binds it.
 
-Each part holds for any schedule, chunking and link model. A kind gets the cut searches that are exact for it; AllToAll,
-SendRecv and custom collectives have the NPUs' own bounds only, until an LP module joins this package (it would add its
-candidates in `_cut_candidates`). Where there are several groups, each group's cut is searched on the whole network, and
-then counts what all groups together must bring across it.
+Each part holds for any schedule, chunking and link model. A kind gets the searches that are exact for it: cuts, or
+flows for what one NPU sends to one other (AllToAll, SendRecv, custom collectives). Where there are several groups, each
+group's cut is searched on the whole network, and then counts what all groups together must bring across it.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import numpy as np
 from schedules import Collective, collective
 from simulator.bounds.cuts import densest_cut
 from simulator.bounds.demands import Demands, demands
+from simulator.bounds.flows import flow_bound
 from simulator.bounds.ingress import Candidate, all_reduce_volume, microseconds, npu_bounds
 from simulator.bounds.latency import latency_bound_ps
 from simulator.bounds.quantised import quantised_bound_ps
@@ -25,6 +25,9 @@ from topologies.exceptions import CollectiveError
 
 #: Members named in a phrase before it ends in an ellipsis.
 _NAMED = 4
+
+#: Kinds in which one NPU sends to one other; cuts are exact for all that have a root.
+_FLOWS = {"all_to_all", "send_recv", "custom"}
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,9 @@ def bound(topology: Topology, problem: Collective, size: int, model: LinkModel |
         if problem.kind == "all_reduce":
             candidates += all_reduce_volume(topology, problem, size)
         cuts, complete = _cut_candidates(topology, problem, needed)
-        remark = "" if complete else " (a large network: not all cuts were searched)"
-        for candidate in candidates + cuts:
+        flows, all_flows = flow_bound(topology, needed) if problem.kind in _FLOWS else ([], True)
+        remark = "" if complete and all_flows else " (a large network: not all cuts and flows were searched)"
+        for candidate in candidates + cuts + flows:
             if candidate[0] > best[0]:
                 best = candidate
     latency_us, bandwidth_us = latency_ps / 1e6, float(best[0])

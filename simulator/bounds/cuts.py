@@ -4,8 +4,6 @@ AllGather cannot beat max over S of |S ∩ NPUs| / B⁺(S), S any set that lacks
 is found by integer Newton steps (Dinkelbach): a source joins every NPU with capacity q, links carry B·p; where the
 max-flow to an NPU falls short of N·q, the min cut S has a ratio above p/q, which becomes the next p/q. About N
 max-flows in all. ReduceScatter is the same on the reversed network; one source gives Broadcast, one sink gives Gather.
-
-The AllToAll bound (a multi-commodity LP) is to be a module beside this one; see `simulator.bounds.combined`.
 """
 
 from __future__ import annotations
@@ -84,21 +82,26 @@ def densest_cut(topology: Topology, suppliers: tuple[int, ...], sinks: tuple[int
     return Cut(network.exact(nodes), tuple(np.flatnonzero(nodes).tolist()), network.unit_is_exact)
 
 
+def joined_links(topology: Topology) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (source, destination, bytes per second) of the links, parallel ones joined; rates are Python integers."""
+    key = topology.src.astype(np.int64) * topology.num_nodes + topology.dst
+    pairs, pair_of = np.unique(key, return_inverse=True)
+    rate = np.zeros(len(pairs), object)  # sums of exact integers
+    np.add.at(rate, pair_of, topology.bytes_per_s.astype(object))
+    return pairs // topology.num_nodes, pairs % topology.num_nodes, rate
+
+
 class _Network:
     """Capacities of one topology, parallel links joined, ready for many max-flows."""
 
     def __init__(self, topology: Topology, suppliers: Sequence[int]) -> None:
-        key = topology.src.astype(np.int64) * topology.num_nodes + topology.dst
-        pairs, pair_of = np.unique(key, return_inverse=True)
-        rate = np.zeros(len(pairs), object)  # sums of exact integers
-        np.add.at(rate, pair_of, topology.bytes_per_s.astype(object))
-        self.src, self.dst = pairs // topology.num_nodes, pairs % topology.num_nodes
-        self.rate = rate
+        self.src, self.dst, self.rate = joined_links(topology)
+        rate = self.rate
         self.num_nodes = topology.num_nodes
         self.supply = np.zeros(topology.num_nodes, np.int64)
         self.supply[list(suppliers)] = 1
         self.suppliers = np.flatnonzero(self.supply)
-        self.num_arcs = len(pairs) + len(self.suppliers)
+        self.num_arcs = len(rate) + len(self.suppliers)
         # Capacities are rate/unit · p and q with p ≤ suppliers, q ≤ Σ rate/unit: keep suppliers · Σ rate/unit small.
         unit = math.gcd(*rate) or 1
         total, count = sum(rate), len(self.suppliers)

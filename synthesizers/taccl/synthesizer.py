@@ -28,6 +28,7 @@ from synthesizers.taccl.profile import Profile, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages
+from synthesizers.taccl.warm_start import tuned_by_others
 from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
@@ -44,7 +45,7 @@ _SOLVING = 0.8
 #: Slack of paths that is tried without a sketch.
 _SLACKS = (0, 1, 2)
 
-#: An AllReduce of more hops is not listed anew: that takes more memory than it gains time.
+#: More hops are not listed anew: that takes more memory than it gains time.
 _RELIST_HOPS = 2**21
 
 #: Chunks times NPUs at most.
@@ -173,9 +174,10 @@ class _Synthesis:
             outcome = self._outcome(collective, problem.topology, self.budget, backwards=False)
             result = self._tuned(lambda pieces, anew: self._forward(outcome, pieces, anew))
             outcomes = [outcome]
+        result, origin = self._challenged(result, [outcome.origin for outcome in outcomes])
         notes: dict[str, Any] = {
             "stages": [stage for outcome in outcomes for stage in outcome.stages],
-            "origin": [outcome.origin for outcome in outcomes],
+            "origin": origin,
             "sketch": self.options.sketch,
         }
         if self.budget.clock:
@@ -209,6 +211,15 @@ class _Synthesis:
             faster = fastest(self.problem, [best, build(pieces, True)])
             best, misses = faster, misses + 1 if faster is best else 0
         return best
+
+    def _challenged(self, result: Schedule, origin: list[str]) -> tuple[Schedule, list[str]]:
+        """Return a schedule in pieces and what made it, or that of others where they may help and theirs is faster."""
+        if not self.warm or self._pieces == 1 or not self.budget.allows(1.0):
+            return result, origin
+        for name, schedule in tuned_by_others(self.problem, self._pieces, self.budget.until):
+            if fastest(self.problem, [result, schedule]) is schedule:
+                result, origin = schedule, [name]
+        return result, origin
 
     def _outcome(self, collective: Collective, topology: Topology, budget: Budget, backwards: bool) -> Outcome:
         """Return the outcome of a collective that copies."""
@@ -246,7 +257,9 @@ class _Synthesis:
             return joined
         from simulator import relist  # needs numba from its first line
 
-        notes = {"planned_us": first.notes["planned_us"] + then.notes["planned_us"], "pieces": pieces}
+        notes: dict[str, Any] = {"pieces": pieces}
+        if "planned_us" in first.notes and "planned_us" in then.notes:
+            notes["planned_us"] = first.notes["planned_us"] + then.notes["planned_us"]
         ordered = joined.replaced(order="program", notes=notes)
         overlapped = relist(joined, self.problem.size, self.problem.model).with_notes(**notes)
         return fastest(self.problem, [ordered, overlapped])
@@ -260,7 +273,7 @@ class _Synthesis:
             if small is not None:
                 notes = {"planned_us": small.plan.time_ps / 1e6, "pieces": pieces}
                 cut.append(schedule_of(small.plan, wires, small.demand, outcome.costs, notes))
-            return fastest(outcome.problem, cut)
+            return _as_program(outcome.problem, fastest(outcome.problem, cut))
         notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
         return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
 
@@ -268,6 +281,15 @@ class _Synthesis:
         """Return the schedule of an outcome played backwards, as long as it was."""
         forward = self._forward(outcome, pieces, anew)
         return forward.reverse().with_notes(**forward.notes)
+
+
+def _as_program(problem: Problem, schedule: Schedule) -> Schedule:
+    """Return what goes as soon as it is ready as a program: only that takes no longer played backwards."""
+    if schedule.order != "fifo" or schedule.num_hops > _RELIST_HOPS:
+        return schedule
+    from simulator import relist  # needs numba from its first line
+
+    return relist(schedule, problem.size, problem.model)
 
 
 def _profiled(exact: Costs, profile: Profile, network: Network, chunk_bytes: int) -> Costs:

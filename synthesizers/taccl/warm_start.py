@@ -19,6 +19,7 @@ from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.plan import Plan, timed
+from synthesizers.tuning import Pieces, tuned
 from topologies.exceptions import CollbenchError
 
 #: Trials of TACOS.
@@ -33,6 +34,27 @@ def warm_starts(
         plan = _as_plan(schedule, problem, network, demand, costs, allowed)
         if plan is not None:
             yield name, plan
+
+
+def tuned_by_others(problem: Problem, pieces: Pieces, until: float | None) -> Iterator[tuple[str, Schedule]]:
+    """Give (name, schedule) of TACOS and of a ring in so many pieces, or as many as suit each best by the time `until`.
+
+    What is cut into pieces is no longer the plan that the solvers improved: these are bounds of its own.
+    """
+    from synthesizers.ring import Ring, RingOptions
+    from synthesizers.tacos import Tacos, TacosOptions
+
+    def by_tacos(cut: int) -> Schedule:
+        return tacos.synthesize(problem, TacosOptions(pieces=cut, threads=1))
+
+    def by_ring(cut: int) -> Schedule:
+        return ring.synthesize(problem, RingOptions(pieces=cut))
+
+    tacos, ring = Tacos(), Ring()
+    for other, build in ((tacos, by_tacos), (ring, by_ring)):
+        if other.supports(problem) is None:
+            with suppress(CollbenchError):  # what is no help is no harm
+                yield other.name, tuned(problem, build, pieces, until)
 
 
 def _schedules(problem: Problem, cut: Collective) -> Iterator[tuple[str, Schedule]]:

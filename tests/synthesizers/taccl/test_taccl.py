@@ -9,7 +9,9 @@ import pytest
 from schedules import KINDS, collective, custom, verify
 from simulator import algbw_gbps, simulate_us
 from synthesizers import Problem, parse_options
+from synthesizers.ring import Ring
 from synthesizers.taccl import Taccl, profile_topology, read_profile
+from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, PATIENCE
 from topologies import OptionError, Topology, parse_topology
 from topologies.exceptions import SynthesisError
@@ -95,6 +97,7 @@ class TestBandwidth:
             ("ndv2:2", "ndv2x2.json", "all_reduce"),
             ("dgx2:2", "dgx2x2.json", "all_gather"),
             ("dgx2:2", "dgx2x2.json", "broadcast"),
+            ("ndv2:4", "ndv2x4.json", "all_gather"),
         ],
     )
     @pytest.mark.parametrize("size", [10**3, 10**6])
@@ -240,7 +243,7 @@ class TestBudget:
         """`pieces=auto` plans pieces anew from the number that cutting chose, not on the way there."""
         asked = []
         monkeypatch.setattr("synthesizers.taccl.synthesizer.finer", lambda _, pieces, *__: asked.append(pieces))
-        schedule, _ = solved("ring:4", "broadcast", 10**8, pieces="auto")
+        schedule, _ = solved("ring:4", "broadcast", 10**8, pieces="auto", warm_start="none")
         first = schedule.notes["pieces"]
         assert first > 2
         assert asked == [pieces for pieces in LADDER if pieces >= first][:PATIENCE]
@@ -250,6 +253,23 @@ class TestBudget:
         """Smaller chunks that are planned anew beat whole ones where cutting those gains nothing."""
         assert solved(topology, "all_gather", 10**8)[1] > most_us
         assert solved(topology, "all_gather", 10**8, pieces="auto")[1] <= most_us
+
+    @pytest.mark.parametrize("topology", ["ndv2:2", "mesh:3x3"])
+    def test_pieces_backwards(self, topology):
+        """In pieces, too, a ReduceScatter takes as long as the AllGather, and an AllReduce no longer than both."""
+        gather, scatter, both = (solved(topology, kind, 10**9, pieces=8)[1]
+                                 for kind in ("all_gather", "reduce_scatter", "all_reduce"))  # fmt: skip
+        assert scatter <= gather + 1e-6
+        assert both <= gather + scatter + 1e-6
+
+    @pytest.mark.parametrize(("topology", "kind"), [("dgx2:2", "all_gather"), ("ring:5", "all_reduce")])
+    def test_no_worse_than_others_in_pieces(self, topology, kind):
+        """With `pieces=auto`, TACOS and the ring are upper bounds in the pieces that suit them; the origin tells."""
+        schedule, time_us = solved(topology, kind, 10**9, pieces="auto")
+        problem = Problem(schedule.topology, collective(kind, schedule.topology.num_npus), 10**9)
+        for other in (Tacos(), Ring()):
+            assert time_us <= simulate_us(other.synthesize(problem, parse_options(other, {"pieces": "auto"})), 10**9)
+        assert topology != "dgx2:2" or schedule.notes["origin"] == ["tacos"]
 
     def test_record(self):
         """Each stage is recorded with its solver, status, gap, seconds and size."""
