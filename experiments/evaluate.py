@@ -20,9 +20,10 @@ from schedules import Collective, Schedule, collective, verify
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
 from synthesizers import Problem, Synthesizer, parse_options
+from synthesizers.base import refusal
 from synthesizers.direct import Direct
 from synthesizers.halving_doubling import HalvingDoubling
-from topologies import Topology, mesh, switch
+from topologies import Fabric, Topology, mesh, switch
 from topologies.exceptions import CollbenchError, VerificationError
 from topologies.memory import MemoryShortage
 
@@ -74,7 +75,7 @@ def evaluate(
     record.options = msgspec.to_builtins(parsed)
     record.bound_us, record.bound_by = (found := _bound(problem)).time_us, found.binding
     try:
-        reason: object = synthesizer.supports(problem)
+        reason = refusal(synthesizer, problem)
         if reason is not None:
             record.status, record.reason = _refused(reason)
             return record, None
@@ -140,11 +141,16 @@ def mismatch(problem: Problem, schedule: object) -> str | None:
     """Return why what a synthesizer returned is not a schedule of the problem; None if it is one."""
     if not isinstance(schedule, Schedule):
         return f"it returned {type(schedule).__name__}, not a Schedule"
-    if schedule.topology != problem.topology:
+    if isinstance(problem.topology, Fabric):
+        fault = problem.topology.fault(schedule.topology)
+        if fault:
+            return f"its network is no wiring of {problem.topology.name}: {fault}"
+    elif schedule.topology != problem.topology:
         return f"its schedule is on {schedule.topology.name}, another network than {problem.topology.name}"
     asked, got = problem.collective, schedule.collective
     same = (asked.kind, asked.groups, asked.root, asked.pairs) == (got.kind, got.groups, got.root, got.pairs)
-    if not same or asked.conditions != got.conditions:
+    resized = asked.kind == "custom" and (asked.part_bytes(problem.size) != got.part_bytes(problem.size)).any()
+    if not same or asked.conditions != got.conditions or resized:
         return f"its schedule computes {got.describe()}, asked was {asked.describe()}"
     return None
 

@@ -2,6 +2,7 @@
 
 from schedules.builders import collective, custom
 from schedules.collective import Collective
+from schedules.demanded import demand_of, demanded
 from schedules.files import is_schedule_file, load_schedule, save_schedule
 from schedules.kinds import KINDS
 from schedules.schedule import ORDERS, Schedule
@@ -14,6 +15,8 @@ __all__ = [
     "Schedule",
     "collective",
     "custom",
+    "demand_of",
+    "demanded",
     "is_schedule_file",
     "load_schedule",
     "save_schedule",

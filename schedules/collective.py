@@ -226,8 +226,15 @@ class Collective:
         """
         if size < 0:
             raise CollectiveError(f"{self.kind}: size {size} is negative; expected 0 bytes or more")
-        chunks = max(self.num_chunks, 1) if self.kind == "custom" else self.chunks
-        return split_by_weight(self.shard_bytes(size), chunks, self.weights)
+        return split_by_weight(self.part_bytes(size), self.chunks, self.weights)
+
+    def part_bytes(self, size: int) -> np.ndarray:
+        """Return (shards,) int64: bytes of each shard; of a custom collective, of each chunk as it was given."""
+        shards = self.shard_bytes(size)
+        if self.kind != "custom":
+            return shards
+        weights = None if self.weights is None else self.weights.reshape(-1, self.chunks).sum(axis=1)
+        return split_by_weight(shards, max(self.num_parts, 1), weights)[: self.num_parts]
 
     def refined(self, pieces: int, weights: np.ndarray | None = None) -> Collective:
         """Return the same collective with each chunk cut into `pieces`: chunk c becomes c·pieces … c·pieces+pieces−1.
@@ -236,20 +243,28 @@ class Collective:
         ----------
         pieces : int
         weights : (num_chunks · pieces,) int array, optional
-            Weights of the new chunks; by default a chunk's pieces are equal shares of it.
+            Weights of the new chunks; by default a chunk's pieces are equal shares of it. Those of a custom collective
+            must leave the chunks that were given in the proportion in which they were.
 
         Raises
         ------
         CollectiveError
-            A custom collective, no pieces, weights that do not fit.
+            No pieces, weights that do not fit.
         """
-        if self.kind == "custom":
-            raise CollectiveError("a custom collective cannot be refined: its chunks are given one by one")
         if pieces < 1:
             raise CollectiveError(f"{self.kind}: expected at least one piece per chunk, found {pieces}")
         if weights is None and self.weights is not None:
             weights = np.repeat(self.weights, pieces)
+        elif weights is not None and self.kind == "custom" and not self._in_proportion(np.asarray(weights)):
+            raise CollectiveError("custom: the pieces' weights change the sizes of the chunks that were given")
         return self._replaced(chunks=self.chunks * pieces, weights=weights)
+
+    def _in_proportion(self, weights: np.ndarray) -> bool:
+        """Return whether new weights share the size among the parts as it is shared now."""
+        parts = max(self.num_parts, 1)
+        now = np.ones(parts, object) if self.weights is None else self.weights.reshape(parts, -1).sum(axis=1)
+        new = weights.reshape(parts, -1).astype(object).sum(axis=1) if weights.size % parts == 0 else now[:0]
+        return len(new) == parts and all(a * int(new[0]) == b * int(now[0]) for a, b in zip(now, new, strict=True))
 
     def resharded(self, shards: int, chunks: int) -> Collective:
         """Return an AllReduce, Broadcast or Reduce whose buffer is cut into `shards` × `chunks` instead.

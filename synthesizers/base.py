@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, 
 
 import msgspec
 
+from topologies import Fabric
 from topologies.exceptions import OptionError
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Synthesizer(ABC):
         The paper, or where the algorithm is from.
     version : str
         Changed whenever the same problem may get another schedule.
+    wires : bool
+        Whether it also chooses the network where the problem's topology is a `Fabric`.
     Options : type
         A frozen `msgspec.Struct` (see `OptionsBase`).
     """
@@ -57,6 +60,7 @@ class Synthesizer(ABC):
     name: ClassVar[str]
     reference: ClassVar[str]
     version: ClassVar[str] = "1"
+    wires: ClassVar[bool] = False
     Options: ClassVar[type[OptionsBase]] = OptionsBase
 
     def supports(self, problem: Problem) -> str | None:  # noqa: ARG002
@@ -82,6 +86,13 @@ class Synthesizer(ABC):
 
     def warm_up(self) -> None:  # noqa: B027
         """Compile kernels; never counted in the synthesis time."""
+
+
+def refusal(synthesizer: Synthesizer, problem: Problem) -> object:
+    """Return what `supports` says of a problem, or why a fabric is nothing for a synthesizer that wires none."""
+    if isinstance(problem.topology, Fabric) and not synthesizer.wires:
+        return f"schedules on a network that is there; {problem.topology.name} is not wired yet"
+    return synthesizer.supports(problem)
 
 
 def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> OptionsBase:

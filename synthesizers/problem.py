@@ -8,7 +8,7 @@ import numpy as np
 
 from schedules import Collective
 from simulator.link_model import LinkModel
-from topologies import Topology, require_connected
+from topologies import Fabric, Topology, require_connected
 from topologies.exceptions import CollectiveError
 
 
@@ -19,7 +19,8 @@ class Problem:
     Parameters
     ----------
     topology : Topology
-        The network. Every member of the collective must reach every other member of its group.
+        The network. Every member of the collective must reach every other member of its group. Or a `Fabric`, for
+        synthesizers that choose the network: their schedules are on a topology that they wired.
     collective : Collective
         What to compute; its `chunks` is a request that a schedule may refine.
     size : int
@@ -59,6 +60,8 @@ class Problem:
         object.__setattr__(self, "size", int(self.size))
         if self.size < 0:
             raise CollectiveError(f"size {self.size} is negative; expected 0 bytes or more")
+        if isinstance(self.topology, Fabric):
+            return
         groups = self.collective.groups or (self.collective.members,)
         require_connected(self.topology, None if len(groups[0]) == self.topology.num_npus else ())
         for group in groups:

@@ -5,6 +5,7 @@ imported by the operations that use them.
 """
 
 from topologies.basic import fully_connected, hypercube, line, ring, star, switch
+from topologies.demand import Demand
 from topologies.dragonfly import dragonfly
 from topologies.exceptions import (
     CollbenchError,
@@ -17,6 +18,7 @@ from topologies.exceptions import (
     UnitError,
     VerificationError,
 )
+from topologies.fabric import Fabric, fabric
 from topologies.files import is_topology_file, load_topology, save_topology
 from topologies.grid import mesh, torus
 from topologies.machines import dgx1, dgx2, dgx_a100, mi250, ndv2
@@ -39,6 +41,8 @@ __all__ = [
     "KINDS",
     "CollbenchError",
     "CollectiveError",
+    "Demand",
+    "Fabric",
     "FormatError",
     "OptionError",
     "Paths",
@@ -52,6 +56,7 @@ __all__ = [
     "dgx2",
     "dgx_a100",
     "dragonfly",
+    "fabric",
     "format_bandwidth",
     "format_bytes",
     "format_time",

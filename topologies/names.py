@@ -17,6 +17,7 @@ from types import MappingProxyType
 from topologies import basic, machines
 from topologies.dragonfly import dragonfly
 from topologies.exceptions import TopologyError, UnitError
+from topologies.fabric import fabric
 from topologies.files import is_topology_file, load_topology
 from topologies.grid import mesh, torus
 from topologies.product import product
@@ -74,6 +75,10 @@ _KINDS: dict[str, _Kind | _Machine] = {
     "switch2d": _Kind(
         "switch2d:8x4@300x25GB/s,0.5us", "a switch for each row and each column of NPUs (also ss:8x4)", 2,
         lambda sizes, bandwidth, latency: product("ss", sizes, bandwidth, latency),
+    ),
+    "fabric": _Kind(
+        "fabric:128x4@12.5GB/s,1us", "128 servers of 4 ports, for synthesizers that choose the network", 2,
+        lambda sizes, bandwidth, latency: fabric(sizes[0], sizes[1], bandwidth, latency),
     ),
     "dgx1": _Machine("dgx1", "DGX-1V: 8 V100 in an NVLink cube mesh", machines.dgx1, boxes=False),
     "ndv2": _Machine("ndv2:2", "Azure NDv2 boxes: DGX-1V with one shared NIC each", machines.ndv2),
@@ -203,9 +208,6 @@ def _from_file(name: str, kind: str) -> Topology:
         )
     if is_folder:
         raise TopologyError(f"{name} is a folder; expected a topology file or a short name such as {examples}")
-    if kind == "fabric":
-        raise TopologyError(f"topology {shortened(name)!r}: a fabric is not wired yet; only synthesizers that choose "
-                            "the network take one, so choose such a synthesizer or a wired topology")  # fmt: skip
     near = difflib.get_close_matches(kind.lower().replace("-", "_"), _KINDS, 1, 0.6)
     if near:
         wanted = f"did you mean {near[0]}, as in {KINDS[near[0]][0]}? (collbench list topologies shows all kinds)"

@@ -16,11 +16,11 @@ from schedules import Collective, collective
 from simulator.bounds.cuts import densest_cut
 from simulator.bounds.demands import Demands, demands
 from simulator.bounds.flows import flow_bound
-from simulator.bounds.ingress import Candidate, all_reduce_volume, microseconds, npu_bounds
+from simulator.bounds.ingress import Candidate, delivery_volume, microseconds, npu_bounds
 from simulator.bounds.latency import latency_bound_ps
 from simulator.bounds.quantised import quantised_bound_ps
 from simulator.link_model import LinkModel
-from topologies import Topology, format_bytes
+from topologies import Fabric, Topology, format_bytes
 from topologies.exceptions import CollectiveError
 
 #: Members named in a phrase before it ends in an ellipsis.
@@ -58,6 +58,7 @@ def bound(topology: Topology, problem: Collective, size: int, model: LinkModel |
     Parameters
     ----------
     topology : Topology
+        Or a `Fabric`: then what no wiring can beat.
     problem : Collective
     size : int
         Bytes, by the rule of nccl-tests.
@@ -71,14 +72,14 @@ def bound(topology: Topology, problem: Collective, size: int, model: LinkModel |
     TopologyError
         The collective needs a path that the network lacks.
     """
+    if isinstance(topology, Fabric):
+        topology = topology.relaxed()
     needed = _demands(topology, problem, size)
     latency_ps, source, target, all_searched = latency_bound_ps(topology, needed)
     best: Candidate = (Fraction(0), "nothing has to move")
     remark = ""
     if size:
-        candidates = npu_bounds(topology, needed)
-        if problem.kind == "all_reduce":
-            candidates += all_reduce_volume(topology, problem, size)
+        candidates = npu_bounds(topology, needed) + delivery_volume(topology, needed)
         cuts, complete = _cut_candidates(topology, problem, needed)
         flows, all_flows = flow_bound(topology, needed) if problem.kind in _FLOWS else ([], True)
         remark = "" if complete and all_flows else " (a large network: not all cuts and flows were searched)"

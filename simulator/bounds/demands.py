@@ -1,7 +1,7 @@
 """What a collective makes necessary, whatever the schedule: bytes per pair of (initial set, final set).
 
-All bounds read this table. It is built from shards, never from chunks, so no bound depends on the chunking (a custom
-collective is given chunk by chunk, and these are its shards).
+All bounds read this table. It is built from shards, never from chunks, so no bound depends on the chunking (the chunks
+that a custom collective was given are its shards).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Demands:
         return self.set_member[self.set_start[index] : self.set_start[index + 1]]
 
     @cached_property
-    def _held_and_wanted(self) -> tuple[np.ndarray, np.ndarray]:
+    def held_and_wanted(self) -> tuple[np.ndarray, np.ndarray]:
         """(row, npu) of every NPU that is in both sets of a row: members of the smaller set found in the larger."""
         swap = self.set_size[self.initial] > self.set_size[self.final]
         small, large = np.where(swap, self.final, self.initial), np.where(swap, self.initial, self.final)
@@ -79,7 +79,7 @@ class Demands:
         np.add.at(per_set, self.final, np.where(self.set_size[self.initial] > 0, amount, 0))
         result = np.zeros(self.num_npus, np.int64)
         np.add.at(result, self.set_member, np.repeat(per_set, self.set_size))
-        rows, npus = self._held_and_wanted
+        rows, npus = self.held_and_wanted
         alone = np.ones(len(rows), bool) if not self.reduces else self.set_size[self.initial[rows]] == 1
         np.subtract.at(result, npus[alone], amount[rows[alone]])
         return result
@@ -96,7 +96,7 @@ class Demands:
         np.add.at(per_set, self.initial, np.where(due, amount, 0))
         result = np.zeros(self.num_npus, np.int64)
         np.add.at(result, self.set_member, np.repeat(per_set, self.set_size))
-        rows, npus = self._held_and_wanted
+        rows, npus = self.held_and_wanted
         stays = due[rows] & (self.set_size[self.final[rows]] == 1)
         np.subtract.at(result, npus[stays], amount[rows[stays]])
         return result
@@ -119,9 +119,8 @@ def demands(collective: Collective, size: int) -> Demands:
     CollectiveError
         A negative size.
     """
-    custom = collective.kind == "custom"
-    per_shard = 1 if custom else collective.chunks
-    nbytes = collective.chunk_bytes(size) if custom or size < 0 else collective.shard_bytes(size)
+    per_shard = collective.chunks
+    nbytes = collective.chunk_bytes(size) if size < 0 else collective.part_bytes(size)
     sets = max(len(collective.set_start) - 1, 1)
     key = collective.initial[::per_shard].astype(np.int64) * sets + collective.final[::per_shard]
     rows, row_of = np.unique(key, return_inverse=True)

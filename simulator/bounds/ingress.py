@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from schedules import Collective
 from simulator.bounds.demands import Demands
 from topologies import Topology, format_bytes
 
@@ -62,11 +61,23 @@ def all_reduce_links(topology: Topology, members: np.ndarray) -> list[tuple[np.n
     ]
 
 
-def all_reduce_volume(topology: Topology, collective: Collective, size: int) -> list[Candidate]:
-    """Return the AllReduce bounds of all links together: 2(N−1)·size, summed over the groups, over ΣB."""
-    receipts = sum(2 * (len(group) - 1) for group in collective.groups) * size
+def delivery_volume(topology: Topology, needed: Demands) -> list[Candidate]:
+    """Return the bounds of all links together, where something is added up: the bytes of all deliveries, over ΣB.
+
+    A buffer that m hold contributions to and all m want takes 2(m−1) deliveries, as above; one that others want m−1 at
+    least; and what one NPU alone holds a delivery to each other that wants it.
+    """
+    if not needed.reduces:
+        return []
+    holders, wanted = needed.set_size[needed.initial], needed.set_size[needed.final]
+    held = np.bincount(needed.held_and_wanted[0], minlength=len(holders))
+    sums = np.where(needed.initial == needed.final, 2, 1) * (holders - 1)
+    deliveries = np.where(holders > 1, sums, wanted - held) * ((holders > 0) & (wanted > 0))
+    total = int(np.dot(deliveries.astype(object), needed.nbytes.astype(object)))
+    ends = np.unique(np.concatenate([needed.initial[deliveries > 0], needed.final[deliveries > 0]]))
+    members = np.unique(np.concatenate([needed.set_of(index) for index in ends])) if total else ends
     return [
-        (microseconds(receipts, sum(topology.bytes_per_s[links].tolist())), f"{format_bytes(receipts)} over {name}")
-        for links, name in all_reduce_links(topology, np.array(collective.members, np.int64))
-        if receipts and links.any()
+        (microseconds(total, sum(topology.bytes_per_s[links].tolist())), f"{format_bytes(total)} over {name}")
+        for links, name in all_reduce_links(topology, members)
+        if total and links.any()
     ]

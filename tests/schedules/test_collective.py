@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedules import KINDS, Collective, collective, custom
@@ -237,11 +237,29 @@ class TestRefined:
             collective("broadcast", 2).refined(2, np.array([1, 2**62]))
 
     def test_refusals(self):
-        """A custom collective and no pieces."""
-        with pytest.raises(CollectiveError, match="a custom collective cannot be refined"):
-            custom(2, [[0]], [[1]]).refined(2)
+        """No pieces, and pieces of a custom collective that change what was given."""
+        with pytest.raises(CollectiveError, match="change the sizes of the chunks"):
+            custom(3, [[0], [1]], [[1], [2]], weights=[1, 2]).refined(2, np.array([1, 1, 1, 1]))
         with pytest.raises(CollectiveError, match="expected at least one piece per chunk, found 0"):
             collective("broadcast", 2).refined(0)
+
+
+class TestRefinedCustom:
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(1, 4), st.integers(0, 100))
+    def test_pieces_keep_the_bytes(self, weights, pieces, size):
+        """Whatever the weights, pieces and size, a chunk's pieces have its bytes between them."""
+        sets = [[0]] * len(weights)
+        whole = custom(2, sets, [[1]] * len(weights), weights=weights)
+        cut = whole.refined(pieces)
+        assert cut.chunk_bytes(size).reshape(-1, pieces).sum(axis=1).tolist() == whole.chunk_bytes(size).tolist()
+        assert cut.part_bytes(size).tolist() == whole.part_bytes(size).tolist() == whole.chunk_bytes(size).tolist()
+        assert cut.initial.tolist() == np.repeat(whole.initial, pieces).tolist()
+
+    def test_unequal_pieces(self):
+        """Pieces may be unequal as long as the chunks that were given keep their shares."""
+        cut = custom(3, [[0], [1]], [[1], [2]], weights=[1, 2]).refined(2, np.array([1, 3, 4, 4]))
+        assert cut.chunk_bytes(12).tolist() == [1, 3, 4, 4]
 
 
 class TestResharded:

@@ -65,7 +65,7 @@ REFUSED = [
     ("dgx1:2", TopologyError, "dgx1 is one box and takes no shape; several are ndv2:2"),
     ("ndv2:2@50GB/s", TopologyError, "the figures of ndv2 are fixed"),
     ("dgx2:0", TopologyError, "size 0; expected 1 or more, such as dgx2:2"),
-    ("fabric:128x4@100Gbps,1us", TopologyError, "a fabric is not wired yet"),
+    ("fabric:128", TopologyError, "found 1 sizes, expected 2"),
     ("no\0path", TopologyError, "no such file, and unknown kind"),
     ("q" * 10000, TopologyError, "no such file, and unknown kind"),
 ]
