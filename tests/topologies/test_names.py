@@ -102,7 +102,7 @@ class TestParseTopology:
 
     @pytest.mark.parametrize("kind", list(KINDS))
     def test_canonical_name_of_each_example(self, kind):
-        """The example of each kind parses, is called what was typed, and is connected, unless nobody has wired it yet."""
+        """The example of each kind parses, is called what was typed, and is connected (a fabric is not)."""
         example, description = KINDS[kind]
         topology = parse_topology(example)
         assert topology.name == example
