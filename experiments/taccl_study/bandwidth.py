@@ -70,6 +70,6 @@ def _panel(axes: Axes, rows: Sequence[Row], network: str, kind: str, look: Any) 
         axes.plot(figure.size or edge, figure.algbw_gbps, _MARKS[figure.who], color="black", markerfacecolor="none",
                   markersize=9, linestyle="none", label=f"{figure.who} (published)")  # fmt: skip
     sizes = sorted({row["size"] for row in rows})
-    shown = sizes[:: max(1, len(sizes) // 3)]
+    shown = sorted({*sizes[:: max(1, len(sizes) // 3)], sizes[-1]})
     axes.set_xticks(shown, [format_bytes(size) for size in shown])
     axes.set_xticks([], minor=True)

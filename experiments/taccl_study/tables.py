@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from experiments.plots.style import label_of, title_of
@@ -9,6 +10,7 @@ from experiments.tables.formats import written
 from experiments.tables.layout import Cell, Table
 from experiments.tables.rows import Row
 from experiments.taccl_study.published import published
+from synthesizers.taccl.synthesizer import CHALLENGE
 from topologies import format_bytes
 
 #: Bandwidths this close to the best are as good.
@@ -63,10 +65,15 @@ def _figure(value: float | None) -> str:
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    """Return why runs have no figure, each reason once."""
+    """Return why runs have no figure, each reason once, and where the schedule is another synthesizer's."""
     said: dict[str, None] = {}
+    taken: dict[str, list[str]] = {}
     for row in rows:
+        run = f"{label_of(row['label'])}, {title_of(row['collective'])} on {row['topology']}"
+        for stage in json.loads(row["stages"] or "[]"):
+            if stage["stage"] == CHALLENGE:
+                taken.setdefault(f"{run}: {stage['status']}", []).append(format_bytes(row["size"]))
         if row["status"] != "ok":
-            said[f"- {label_of(row['label'])}, {title_of(row['collective'])} on {row['topology']}: {row['status']}: "
-                 f"{row['reason']}"] = None  # fmt: skip
+            said[f"- {run}: {row['status']}: {row['reason']}"] = None
+    said |= {f"- {what} (at {', '.join(sizes)})": None for what, sizes in taken.items()}
     return ["**Remarks**", "", *said, ""] if said else []

@@ -48,6 +48,9 @@ _SLACKS = (0, 1, 2)
 #: More hops are not listed anew: that takes more memory than it gains time.
 _RELIST_HOPS = 2**21
 
+#: The stage of a record that says whose schedule in pieces was taken.
+CHALLENGE = "upper bound"
+
 #: Chunks times NPUs at most.
 _MOST_PLACES = 200_000
 
@@ -174,9 +177,14 @@ class _Synthesis:
             outcome = self._outcome(collective, problem.topology, self.budget, backwards=False)
             result = self._tuned(lambda pieces, anew: self._forward(outcome, pieces, anew))
             outcomes = [outcome]
-        result, origin = self._challenged(result, [outcome.origin for outcome in outcomes])
+        stages = [stage for outcome in outcomes for stage in outcome.stages]
+        origin = [outcome.origin for outcome in outcomes]
+        result, winner = self._challenged(result)
+        if winner:
+            origin = [winner]
+            stages.append(not_run(CHALLENGE, f"{winner} is faster in pieces, and taken"))
         notes: dict[str, Any] = {
-            "stages": [stage for outcome in outcomes for stage in outcome.stages],
+            "stages": stages,
             "origin": origin,
             "sketch": self.options.sketch,
         }
@@ -212,14 +220,14 @@ class _Synthesis:
             best, misses = faster, misses + 1 if faster is best else 0
         return best
 
-    def _challenged(self, result: Schedule, origin: list[str]) -> tuple[Schedule, list[str]]:
-        """Return a schedule in pieces and what made it, or that of others where they may help and theirs is faster."""
-        if not self.warm or self._pieces == 1 or not self.budget.allows(1.0):
-            return result, origin
-        for name, schedule in tuned_by_others(self.problem, self._pieces, self.budget.until):
-            if fastest(self.problem, [result, schedule]) is schedule:
-                result, origin = schedule, [name]
-        return result, origin
+    def _challenged(self, result: Schedule) -> tuple[Schedule, str]:
+        """Return a schedule in pieces, or that of others where they may help and theirs is faster, and whose it is."""
+        winner = ""
+        if self.warm and self._pieces != 1 and self.budget.allows(1.0):
+            for name, schedule in tuned_by_others(self.problem, self._pieces, self.budget.until):
+                if fastest(self.problem, [result, schedule]) is schedule:
+                    result, winner = schedule, name
+        return result, winner
 
     def _outcome(self, collective: Collective, topology: Topology, budget: Budget, backwards: bool) -> Outcome:
         """Return the outcome of a collective that copies."""

@@ -18,19 +18,20 @@ from experiments.taccl_study.bandwidth import bandwidth_figure
 from experiments.taccl_study.published import PUBLISHED, published
 from experiments.taccl_study.seconds import synthesis_figure
 from experiments.taccl_study.tables import comparison
+from synthesizers.taccl.synthesizer import CHALLENGE
 from topologies import parse_topology
 
 CONFIGS = Path(__file__).parents[2] / "experiments" / "configs"
 
 
-def made(label, size, time_us, kind="all_gather", status="ok", reason=""):
+def made(label, size, time_us, kind="all_gather", status="ok", reason="", stages=()):
     """Return a row on two NDv2 nodes."""
     run = Run(topology="ndv2:2", collective=kind, size=size, synthesizer=label.partition(":")[0], label=label)
     record = Record(
         topology="ndv2:2", collective=kind, size=size, num_npus=16, ranks=16, chunks=1, groups=1, latency="blocking",
         switching="cut_through", synthesizer=run.synthesizer, status=status, reason=reason, time_us=time_us,
         algbw_gbps=None if time_us is None else size / time_us / 1e3, bound_us=size / 25e3,
-        synthesis_s=None if time_us is None else 2.0,
+        synthesis_s=None if time_us is None else 2.0, stages=list(stages),
     )  # fmt: skip
     return row_of(run, record)
 
@@ -71,6 +72,12 @@ class TestStudy:
         ]  # fmt: skip
         assert "TE-CCL, published for large buffers: 22.857 GB/s, synthesis 43 s" in text
         assert "Ring, AllGather on ndv2:2: timeout: too long" in text
+
+    def test_says_whose_schedule_it_is(self):
+        """Where TACCL took the schedule of another one, the remarks say so, with the sizes."""
+        taken = [{"stage": CHALLENGE, "status": "tacos is faster in pieces, and taken"}]
+        rows = [made("taccl", size, 50e3, stages=taken) for size in (10**6, 10**9)]
+        assert "TACCL, AllGather on ndv2:2: tacos is faster in pieces, and taken (at 1MB, 1GB)" in comparison(rows)
 
     def test_published_is_marked(self):
         """Both figures tell published from measured, and the points are where they were published."""
