@@ -86,20 +86,21 @@ def exchange(
         columns += [_once_round(cut, shards, ring, number, len(of_group)) for number, ring in enumerate(of_group)]
     moves = np.flatnonzero((alone[before] == 1) & (alone[after] == 1) & (before != after))
     columns.append(_sent(cut, moves, before, after, routes))
-    known = sum(len(each.step) for each in columns)
     _require_all(cut, before, after, alone)
-    starts, links, first = [np.zeros(1, np.int64)], [], 0
+    starts = [np.zeros(1, np.int64)]
+    first = num_links = 0
     for each in columns:  # routes of all parts, one after another
-        starts.append(each.start[1:] + sum(map(len, links)))
-        links.append(each.links)
+        starts.append(each.start[1:] + num_links)
         each.route += first
         first += len(each.start) - 1
+        num_links += len(each.links)
     step, chunk, route, reduces = (
         np.concatenate([getattr(each, name) for each in columns]) for name in ("step", "chunk", "route", "reduces")
     )
-    listed = np.argsort(step, kind="stable") if known else step
+    links = np.concatenate([each.links for each in columns])
+    listed = np.argsort(step, kind="stable")
     return on_routes(
-        topology, cut, chunk[listed], route[listed], np.concatenate(starts), np.concatenate(links),
+        topology, cut, chunk[listed], route[listed], np.concatenate(starts), links,
         reduce=reduces[listed] if cut.reduces else None, notes={**(notes or {}), "pieces": pieces},
     )  # fmt: skip
 

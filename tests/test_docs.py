@@ -39,6 +39,9 @@ class Reader:
     def __init__(self, environment, folder):
         self.environment = environment
         self.home = self.folder = folder
+        # Whoever reads has the clone's files before them.
+        (folder / "experiments").mkdir()
+        (folder / "experiments" / "configs").symlink_to(ROOT / "experiments" / "configs")
 
     def type(self, line):
         """Run one command; only those that are known here, in the forms that are known, may be on a page."""

@@ -23,7 +23,9 @@ def circulant(servers, jumps, gbps=12.5, latency_us=0.0):
         np.tile(every, len(jumps)), np.concatenate([(every + jump) % servers for jump in jumps]), "rings"
     )
     orders = [every * jump % servers for jump in jumps]
-    return wired, [Circuit(order, np.arange(servers + 1), order + place * servers) for place, order in enumerate(orders)]
+    return wired, [
+        Circuit(order, np.arange(servers + 1), order + place * servers) for place, order in enumerate(orders)
+    ]
 
 
 def shortest(topology):
@@ -59,7 +61,6 @@ class TestRings:
             schedule = exchange(topology, collective("all_reduce", 16), {tuple(range(16)): rings}, NONE, pieces=2)
             times.add(simulate_us(schedule, 64 * 10**6))
         assert len(times) == 1
-
 
     @pytest.mark.parametrize("switching", ["cut_through", "store_and_forward"])
     def test_forwarded_ring(self, switching):
