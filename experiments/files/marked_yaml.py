@@ -19,7 +19,7 @@ _MAX_VALUES = 100_000
 
 
 class ExperimentError(CollbenchError, ValueError):
-    """A mistake in an experiment file, with its file and line."""
+    """A mistake in an experiment or workload file, with its file and line."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ def read_yaml(path: str) -> Document:
     except OSError as error:
         raise ExperimentError(f"cannot read {path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise ExperimentError(f"{path} is not text; expected an experiment file in YAML") from error
+        raise ExperimentError(f"{path} is not text; expected a file in YAML") from error
     try:
         loader = yaml.SafeLoader(text)
         root = loader.get_single_node()
@@ -84,7 +84,7 @@ def _construct(loader: yaml.SafeLoader, node: yaml.Node, place: Place, document:
     """Return the value of a node, and note the lines of what is inside."""
     document.lines.setdefault(place, node.start_mark.line + 1)
     if len(document.lines) > _MAX_VALUES:
-        raise document.error((), f"more than {_MAX_VALUES:,} values; expected an experiment file")
+        raise document.error((), f"more than {_MAX_VALUES:,} values; expected a file that a person wrote")
     if isinstance(node, yaml.SequenceNode):
         return [_construct(loader, item, (*place, index), document) for index, item in enumerate(node.value)]
     if not isinstance(node, yaml.MappingNode):

@@ -1,0 +1,155 @@
+"""The strategies that a search may choose from: two to start with, and the random changes that lead from one to others.
+
+TopoOpt (NSDI 2023) searches the placement of operators by Markov chain Monte Carlo, as FlexFlow does
+(MLSys 2019); `Placement` is what such a search asks of a workload.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from experiments.workloads.demands import compute_s, demand
+from experiments.workloads.holding import Strategy, memory_bytes, require, splits_of
+from experiments.workloads.model import Workload
+from topologies import Demand
+
+#: Random changes that are tried before a strategy is taken to have no neighbour.
+_TRIES = 100
+
+
+def data_parallel(workload: Workload, servers: int) -> Strategy:
+    """Return the strategy in which every server has everything.
+
+    Raises
+    ------
+    WorkloadError
+        It does not fit into the memory of a server.
+    """
+    strategy = Strategy((None,) * len(workload.tables), (1,) * len(workload.layers))
+    require(workload, strategy, servers)
+    return strategy
+
+
+def hybrid(workload: Workload, servers: int) -> Strategy:
+    """Return the strategy in which tables go round robin, one server each, and every server has all layers.
+
+    Raises
+    ------
+    WorkloadError
+        It does not fit into the memory of a server.
+    """
+    owners = tuple(index % servers for index in range(len(workload.tables)))
+    strategy = Strategy(owners, (1,) * len(workload.layers))
+    require(workload, strategy, servers)
+    return strategy
+
+
+class Placement:
+    """A workload on servers, as a search of strategies sees it.
+
+    Parameters
+    ----------
+    workload : Workload
+    servers : int
+        Two or more.
+    """
+
+    def __init__(self, workload: Workload, servers: int) -> None:
+        self.workload = workload
+        self.servers = servers
+
+    def start(self) -> Strategy:
+        """Return `hybrid`, which is data-parallel where there are no tables.
+
+        Raises
+        ------
+        WorkloadError
+            It does not fit into the memory of a server.
+        """
+        return hybrid(self.workload, self.servers)
+
+    def neighbour(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
+        """Return the strategy after one random change that fits into memory.
+
+        One table goes to another server, two tables on different servers change places, one table is copied to every
+        server, or one entry of the layers is split otherwise; each of those with equal probability. A table that every
+        server has goes to one server by the first.
+
+        Parameters
+        ----------
+        strategy : Strategy
+            One of this workload on these servers.
+        rng : numpy.random.Generator
+            The only source of chance.
+
+        Returns
+        -------
+        Strategy
+            The same one if no change fits in many tries.
+
+        Raises
+        ------
+        WorkloadError
+            `strategy` is not one for these servers.
+        """
+        require(self.workload, strategy, self.servers)
+        changes = [self._moved, self._swapped, self._copied] if self.workload.tables else []
+        changes = [*changes, self._resplit] if self._splittable else changes
+        for _ in range(_TRIES if changes else 0):
+            changed = changes[rng.integers(len(changes))](strategy, rng)
+            if changed is not None and self._fits(changed):
+                return changed
+        return strategy
+
+    def demand(self, strategy: Strategy) -> Demand:
+        """Return what one iteration must move: see `demands.demand`."""
+        return demand(self.workload, strategy, self.servers)
+
+    def compute_s(self, strategy: Strategy) -> float:
+        """Return how long one iteration computes, in seconds: see `demands.compute_s`."""
+        return compute_s(self.workload, strategy, self.servers)
+
+    @cached_property
+    def _splittable(self) -> list[int]:
+        """Layers that have more than one split."""
+        layers = self.workload.layers
+        return [index for index, layer in enumerate(layers) if len(splits_of(layer, self.servers)) > 1]
+
+    def _fits(self, strategy: Strategy) -> bool:
+        """Return whether every server has the memory."""
+        return bool(memory_bytes(self.workload, strategy, self.servers).max() <= self.workload.server.memory_bytes)
+
+    def _moved(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
+        """Return the strategy with a table on another server."""
+        table, server = int(rng.integers(len(strategy.owners))), int(rng.integers(self.servers))
+        return None if strategy.owners[table] == server else _owned(strategy, {table: server})
+
+    def _swapped(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
+        """Return the strategy with two tables in each other's place; None if that changes nothing."""
+        one, other = rng.integers(len(strategy.owners), size=2).tolist()
+        owners = strategy.owners[one], strategy.owners[other]
+        if None in owners or owners[0] == owners[1]:
+            return None
+        return _owned(strategy, {one: owners[1], other: owners[0]})
+
+    def _copied(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
+        """Return the strategy with a table on every server."""
+        table = int(rng.integers(len(strategy.owners)))
+        return None if strategy.owners[table] is None else _owned(strategy, {table: None})
+
+    def _resplit(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
+        """Return the strategy with a layer split otherwise."""
+        layer = self._splittable[rng.integers(len(self._splittable))]
+        others = [split for split in splits_of(self.workload.layers[layer], self.servers)
+                  if split != strategy.splits[layer]]  # fmt: skip
+        splits = list(strategy.splits)
+        splits[layer] = others[rng.integers(len(others))]
+        return replace(strategy, splits=tuple(splits))
+
+
+def _owned(strategy: Strategy, owners: dict[int, int | None]) -> Strategy:
+    """Return the strategy with some tables held otherwise."""
+    return replace(strategy, owners=tuple(owners.get(at, owner) for at, owner in enumerate(strategy.owners)))
