@@ -124,3 +124,38 @@ class TestExperiments:
         problem = Problem(topology, collective("broadcast", topology.num_npus), 10**6)
         schedule = taccl.synthesize(problem, parse_options(taccl, {"sketch": str(path)}))
         assert schedule.topology == topology
+
+
+class TestCommitted:
+    """The results that are committed, which the pages show."""
+
+    @pytest.fixture(scope="class")
+    def rows(self):
+        """Return the runs that worked."""
+        frame = load_results(str(CONFIGS.parents[1] / "results" / "taccl"))
+        assert set(frame["status"]) <= {"ok", "unsupported"}
+        return frame[frame["status"] == "ok"]
+
+    def test_no_worse_than_published(self, rows):
+        """At every size that TACCL has published, TACCL here is at least as fast, with its sketch and without."""
+        for each in PUBLISHED:
+            if each.who == "TACCL":
+                found = rows[(rows.topology == each.topology) & (rows.collective == each.collective)
+                             & (rows["size"] == each.size) & (rows.synthesizer == "taccl")]  # fmt: skip
+                assert len(found) == 2
+                assert (found.algbw_gbps >= each.algbw_gbps - 5e-4).all(), each
+
+    def test_derived_against_hand(self, rows):
+        """A derived sketch is never more than 10 % slower than the one by hand."""
+        key = ["topology", "collective", "size"]
+        ours = rows[rows.synthesizer == "taccl"]
+        derived = ours[ours.label == "taccl"].set_index(key).time_us
+        by_hand = ours[ours.label != "taccl"].set_index(key).time_us
+        assert len(derived) == len(by_hand) == 51
+        assert (derived <= 1.1 * by_hand.reindex(derived.index)).all()
+
+    def test_within_a_minute_and_the_bound(self, rows):
+        """Every schedule was made within 60 s, and none is below its bound."""
+        assert rows.verified.all()
+        assert (rows.synthesis_s <= 60).all()
+        assert (rows.efficiency <= 1 + 1e-9).all()
