@@ -70,23 +70,22 @@ def exchange(
     SynthesisError
         A part that is neither, a group without rings, a pair without a route.
     """
-    counts = {len(of_group) for of_group in rings.values()} or {1}
-    if 0 in counts:
-        raise SynthesisError("exchange: a group has no ring")
-    cut = collective.refined(math.lcm(*counts) * pieces)
-    before, after = (sets[:: cut.chunks] for sets in (cut.initial, cut.final))
-    alone = np.diff(cut.set_start)
-    columns = []
+    before, after = (sets[:: collective.chunks] for sets in (collective.initial, collective.final))
+    alone = np.diff(collective.set_start)
+    _require_all(collective, before, after, alone)
+    groups = {}
     for index in np.unique(before[(before == after) & (alone[before] > 1)]).tolist():
+        members = (*collective.set_of(index).tolist(),)
+        if not rings.get(members):
+            raise SynthesisError(f"exchange: no ring is given for the group {members}")
+        groups[index] = rings[members]
+    cut = collective.refined(math.lcm(*map(len, groups.values())) * pieces)
+    columns = []
+    for index, of_group in groups.items():
         shards = np.flatnonzero((before == index) & (after == index))
-        group = (*cut.set_of(index).tolist(),)
-        if group not in rings:
-            raise SynthesisError(f"exchange: no rings are given for the group {group}")
-        of_group = rings[group]
         columns += [_once_round(cut, shards, ring, number, len(of_group)) for number, ring in enumerate(of_group)]
     moves = np.flatnonzero((alone[before] == 1) & (alone[after] == 1) & (before != after))
     columns.append(_sent(cut, moves, before, after, routes))
-    _require_all(cut, before, after, alone)
     starts = [np.zeros(1, np.int64)]
     first = num_links = 0
     for each in columns:  # routes of all parts, one after another

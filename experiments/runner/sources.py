@@ -27,6 +27,12 @@ def scoring_code() -> str:
     return _hash({"experiments.evaluate"}, _OURS)
 
 
+@cache
+def code_behind(module: str) -> str:
+    """Return the hash of the code of a module and of all of ours that it imports."""
+    return _hash({module}, _OURS | {"experiments"})
+
+
 def code_of(synthesizer: Synthesizer) -> str:
     """Return the hash of the code of a synthesizer: of its class and of the classes that this one extends."""
     return _code_of(type(synthesizer))

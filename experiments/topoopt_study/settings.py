@@ -1,0 +1,126 @@
+"""What the TopoOpt study runs: cases of servers, ports, bandwidths, workloads, fabrics and seeds, read from a YAML file."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from experiments.files.marked_yaml import Document, read_yaml
+from experiments.files.strict import located, require_known_keys
+from experiments.topoopt_study.networks import NETWORKS
+from experiments.workloads import shipped
+from topologies import parse_bandwidth, parse_time
+from topologies.exceptions import UnitError
+
+
+class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A product of settings.
+
+    Attributes
+    ----------
+    servers, ports : int, list of int
+        Servers, and ports of each.
+    bandwidth : list of str
+        Of a port, with its unit.
+    workloads, networks : list of str
+        Names, see `experiments.workloads` and `NETWORKS`.
+    seeds : list of int
+    budget : int
+        Strategies that are evaluated for each network.
+    """
+
+    servers: int
+    ports: list[int]
+    bandwidth: list[str]
+    workloads: list[str]
+    networks: list[str]
+    seeds: list[int]
+    budget: int
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole file: what it is about, the latency of a link, and the cases."""
+
+    description: str
+    latency: str
+    cases: list[Case]
+
+
+class Setting(msgspec.Struct, frozen=True):
+    """One row of the study.
+
+    Attributes
+    ----------
+    workload, network : str
+    servers, ports : int
+    port_gbps, latency_us : float
+        GB/s and µs of a port.
+    seed, budget : int
+    """
+
+    workload: str
+    network: str
+    servers: int
+    ports: int
+    port_gbps: float
+    latency_us: float
+    seed: int
+    budget: int
+
+
+def read_settings(path: Path) -> list[Setting]:
+    """Return the settings of a study file, in the order in which the file has them.
+
+    Raises
+    ------
+    ExperimentError
+        A mistake in the file, with its line.
+    """
+    document = read_yaml(str(path))
+    content = document.content
+    if not isinstance(content, dict):
+        raise document.error((), "expected a mapping with the keys description, latency and cases")
+    require_known_keys(document, content, Settings, ())
+    for at, case in enumerate(content["cases"] if isinstance(content["cases"], list) else []):
+        if isinstance(case, dict):
+            require_known_keys(document, case, Case, ("cases", at))
+    try:
+        found = msgspec.convert(content, Settings)
+    except msgspec.ValidationError as error:
+        raise located(document, str(error)) from None
+    latency_us = _quantity(document, found.latency, parse_time, ("latency",))
+    settings = []
+    for at, case in enumerate(found.cases):
+        place = ("cases", at)
+        _require_named(document, case.workloads, list(shipped()), (*place, "workloads"))
+        _require_named(document, case.networks, list(NETWORKS), (*place, "networks"))
+        for key, least, values in (("servers", 2, [case.servers]), ("ports", 1, case.ports), ("seeds", 0, case.seeds),
+                                   ("budget", 1, [case.budget])):  # fmt: skip
+            if not values or min(values) < least:
+                raise document.error((*place, key), f"{key}: expected {least} or more, found {values}")
+        widths = [_quantity(document, each, parse_bandwidth, (*place, "bandwidth")) for each in case.bandwidth]
+        settings += [
+            Setting(workload, network, case.servers, ports, gbps, latency_us, seed, case.budget)
+            for ports, gbps, workload, network, seed in itertools.product(
+                case.ports, widths, case.workloads, case.networks, case.seeds
+            )
+        ]
+    return settings
+
+
+def _quantity(document: Document, text: str, parse: Any, place: tuple) -> float:
+    """Return a value with a unit."""
+    try:
+        return float(parse(text))
+    except UnitError as error:
+        raise document.error(place, str(error)) from None
+
+
+def _require_named(document: Document, names: list[str], known: list[str], place: tuple) -> None:
+    """Refuse a name that nobody has."""
+    for name in names:
+        if name not in known:
+            raise document.error(place, f"unknown name {name!r}; expected one of {', '.join(known)}")

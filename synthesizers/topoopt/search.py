@@ -1,0 +1,262 @@
+"""Search over strategies and topologies together, a random search on the same budget, and one on a network that is there.
+
+TopoOpt alternates (NSDI 2023, section 4.1): a Markov chain over parallelisation strategies on the network that is there
+(a worse one is accepted with probability exp(−(t_new − t_old)/T)), then the topology finder on the demand that the best
+strategy makes, until that gains nothing. Which strategies there are is the caller's: a `Placement`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from synthesizers.rings import Circuit
+from synthesizers.topoopt.estimate import Estimator
+from synthesizers.topoopt.permutations import Variant
+from synthesizers.topoopt.random_wiring import random_wiring
+from synthesizers.topoopt.ring_circuits import circuits
+from synthesizers.topoopt.wiring import Wiring, find_topology
+from topologies import Demand, Fabric, Topology
+from topologies.exceptions import SynthesisError
+
+S = TypeVar("S")
+
+
+class Placement(Protocol[S]):
+    """The strategies of a training job on some servers."""
+
+    def start(self) -> S:
+        """Return the strategy that a search begins from."""
+
+    def neighbour(self, strategy: S, rng: np.random.Generator) -> S:
+        """Return a strategy that differs in one random way."""
+
+    def demand(self, strategy: S) -> Demand:
+        """Return what an iteration moves."""
+
+    def compute_s(self, strategy: S) -> float:
+        """Return what an iteration computes, in seconds."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One evaluation of a search.
+
+    Attributes
+    ----------
+    round : int
+        Which alternation; of the random search always 0.
+    time_s, best_s : float
+        The estimated iteration of what was tried, and of the best so far.
+    accepted : bool
+        Whether the chain moved there.
+    """
+
+    round: int
+    time_s: float
+    best_s: float
+    accepted: bool
+
+
+@dataclass
+class Found(Generic[S]):
+    """What a search has found.
+
+    Attributes
+    ----------
+    wiring : Wiring or None
+        None where the network was given.
+    strategy : S
+    demand : Demand
+        Of the strategy.
+    time_s : float
+        Its estimated iteration.
+    trace : list of Step
+        Every evaluation, in order: the convergence.
+    """
+
+    wiring: Wiring | None
+    strategy: S
+    demand: Demand
+    time_s: float
+    trace: list[Step] = field(default_factory=list)
+
+
+def alternate(
+    fabric: Fabric,
+    placement: Placement[Any],
+    *,
+    budget: int = 400,
+    rounds: int = 4,
+    temperature: float = 0.05,
+    variant: Variant = "paper",
+    seed: int = 0,
+) -> Found[Any]:
+    """Return the best strategy and wiring that alternating finds.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    placement : Placement
+    budget : int
+        Strategies that are evaluated in all, shared evenly by the rounds.
+    rounds : int
+        Alternations at most.
+    temperature : float
+        T at the beginning, as a share of the first strategy's time; it falls linearly to nothing in each round.
+    variant : str
+        Of the topology finder.
+    seed : int
+        The only source of randomness.
+
+    Raises
+    ------
+    SynthesisError
+        A budget or number of rounds below one.
+    """
+    _require(budget, rounds)
+    rng = np.random.default_rng(seed)
+    best = _rewired(fabric, placement, placement.start(), variant)
+    trace = [Step(0, best.time_s, best.time_s, True)]
+    scale = temperature * best.time_s
+    per_round = max(1, (budget - 1) // rounds)
+    for number in range(rounds):
+        before = best.time_s
+        assert best.wiring is not None
+        estimator = Estimator(best.wiring.topology, circuits(best.wiring))
+        best = _chain(best, placement, estimator, rng, per_round, scale, number, trace)
+        wired = _rewired(fabric, placement, best.strategy, variant)
+        accepted = wired.time_s < best.time_s
+        if accepted:
+            best = wired
+        trace.append(Step(number, wired.time_s, best.time_s, accepted))
+        if best.time_s >= before:
+            break
+    best.trace = trace
+    return best
+
+
+def search_on(
+    topology: Topology,
+    rings: Mapping[tuple[int, ...], Sequence[Circuit]],
+    placement: Placement[Any],
+    *,
+    budget: int = 400,
+    temperature: float = 0.05,
+    seed: int = 0,
+) -> Found[Any]:
+    """Return the best strategy that a Markov chain finds on a network that is there.
+
+    Parameters
+    ----------
+    topology, rings
+        As for `Estimator`.
+    placement, budget, temperature, seed
+        As for `alternate`.
+    """
+    _require(budget, 1)
+    rng = np.random.default_rng(seed)
+    strategy = placement.start()
+    estimator = Estimator(topology, rings)
+    demand = placement.demand(strategy)
+    best: Found[Any] = Found(None, strategy, demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6)
+    trace = [Step(0, best.time_s, best.time_s, True)]
+    best = _chain(best, placement, estimator, rng, budget - 1, temperature * best.time_s, 0, trace)
+    best.trace = trace
+    return best
+
+
+def random_search(
+    fabric: Fabric, placement: Placement[Any], *, budget: int = 400, variant: Variant = "paper", seed: int = 0
+) -> Found[Any]:
+    """Return the best of random strategies on random wirings: what `alternate` is to be measured against.
+
+    A strategy is a random walk of 1 to 64 changes from the start; a wiring has a random split of the ports and random
+    jumps (`random_wiring`), and the first one is what the finder makes of the start.
+
+    Parameters
+    ----------
+    fabric, placement, variant, seed
+        As for `alternate`.
+    budget : int
+        Pairs of strategy and wiring that are evaluated.
+    """
+    _require(budget, 1)
+    rng = np.random.default_rng(seed)
+    best = _rewired(fabric, placement, placement.start(), variant)
+    trace = [Step(0, best.time_s, best.time_s, True)]
+    for _ in range(budget - 1):
+        strategy = placement.start()
+        for _ in range(int(rng.integers(1, 65))):
+            strategy = placement.neighbour(strategy, rng)
+        tried = _evaluated(random_wiring(fabric, placement.demand(strategy), rng), placement, strategy)
+        accepted = tried.time_s < best.time_s
+        if accepted:
+            best = tried
+        trace.append(Step(0, tried.time_s, best.time_s, accepted))
+    best.trace = trace
+    return best
+
+
+def _require(budget: int, rounds: int) -> None:
+    """Refuse a search of nothing."""
+    if budget < 1 or rounds < 1:
+        raise SynthesisError(f"search: budget {budget} and rounds {rounds}; expected at least one of each")
+
+
+def _rewired(fabric: Fabric, placement: Placement[Any], strategy: Any, variant: Variant) -> Found[Any]:
+    """Return a strategy on the wiring that its own demand asks for."""
+    return _evaluated(find_topology(fabric, placement.demand(strategy), variant), placement, strategy)
+
+
+def _evaluated(wiring: Wiring, placement: Placement[Any], strategy: Any) -> Found[Any]:
+    """Return a strategy on a wiring with its estimated time."""
+    demand = placement.demand(strategy)
+    estimator = Estimator(wiring.topology, circuits(wiring))
+    return Found(wiring, strategy, demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6)
+
+
+def _chain(
+    best: Found[Any],
+    placement: Placement[Any],
+    estimator: Estimator,
+    rng: np.random.Generator,
+    steps: int,
+    scale: float,
+    number: int,
+    trace: list[Step],
+) -> Found[Any]:
+    """Return the best strategy of a Markov chain from the best one, on one network."""
+    here, here_s = best.strategy, best.time_s
+    known: dict[Any, tuple[Demand, float]] = {}
+    time_of = _timed(placement, estimator, known)
+    for step in range(steps):
+        there = placement.neighbour(here, rng)
+        demand, there_s = time_of(there)
+        heat = scale * (1 - step / steps)
+        accepted = there_s <= here_s or (heat > 0 and rng.random() < math.exp(-(there_s - here_s) / heat))
+        if accepted:
+            here, here_s = there, there_s
+        if there_s < best.time_s:
+            best = Found(best.wiring, there, demand, there_s)
+        trace.append(Step(number, there_s, best.time_s, accepted))
+    return best
+
+
+def _timed(
+    placement: Placement[Any], estimator: Estimator, known: dict[Any, tuple[Demand, float]]
+) -> Callable[[Any], tuple[Demand, float]]:
+    """Return a function that estimates strategies, each once."""
+
+    def time_of(strategy: Any) -> tuple[Demand, float]:
+        """Return the demand of a strategy, and its iteration in seconds."""
+        if strategy not in known:
+            demand = placement.demand(strategy)
+            known[strategy] = demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6
+        return known[strategy]
+
+    return time_of

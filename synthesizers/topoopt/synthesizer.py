@@ -1,0 +1,155 @@
+"""TopoOpt: wires the fabric for the traffic, and schedules the traffic on what it wired (NSDI 2023, arXiv 2202.00433).
+
+On a network that is wired already the same routing is at work: rings that the network has, shortest paths that spread
+the load. With ``schedule`` the wired network is handed to another synthesizer, so that what the topology gains and what
+the schedule gains can be told apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from schedules import Schedule, collective, demand_of
+from synthesizers.base import OptionsBase, Synthesizer, parse_options
+from synthesizers.exchange import Routes, exchange
+from synthesizers.problem import Problem
+from synthesizers.topoopt.paths import route_traffic
+from synthesizers.topoopt.permutations import Variant
+from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on
+from synthesizers.topoopt.wiring import Wiring, find_topology
+from synthesizers.tuning import MAX_HOPS, Pieces, tuned
+from topologies import Demand, Fabric, Paths, Topology, fabric
+from topologies.exceptions import OptionError, SynthesisError
+
+#: What carries AllReduce traffic as TopoOpt does.
+RINGS = "rings"
+
+
+class TopoOptOptions(OptionsBase, frozen=True):
+    """Options of `TopoOpt`.
+
+    Attributes
+    ----------
+    variant : {"paper", "released", "exhaustive"}
+        How the fabric is wired: as in the paper, as in the authors' code, or with the best jumps of all.
+    schedule : str
+        ``rings``, or another synthesizer, which then schedules on the network that TopoOpt wired.
+    paths : int
+        Shortest paths that one-to-one traffic chooses from; the released variant takes one.
+    pieces : int or "auto"
+        How often each chunk is cut on each ring. auto: by simulation.
+    """
+
+    variant: Variant = "paper"
+    schedule: str = RINGS
+    paths: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
+    pieces: Pieces = "auto"
+
+
+class TopoOpt(Synthesizer):
+    """Topology and routing chosen together; multi-ring AllReduce and routed one-to-one traffic in one schedule."""
+
+    name = "topoopt"
+    reference = (
+        "W. Wang et al., TopoOpt: Co-optimizing Network Topology and Parallelization Strategy for Distributed Training "
+        "Jobs, NSDI 2023 (arXiv 2202.00433)"
+    )
+    wires = True
+    Options = TopoOptOptions
+
+    def supports(self, problem: Problem) -> str | None:
+        """Return why not: collectives that are neither AllReduce nor from one to one, where there is nothing to wire."""
+        if isinstance(problem.topology, Fabric) and problem.collective.kind != "custom":
+            return None  # another schedule may carry it
+        if demand_of(problem.collective, problem.size) is None:
+            return f"carries AllReduce and what one NPU sends to one other; {problem.collective.kind} is neither"
+        return None
+
+    def warm_up(self) -> None:
+        """Compile the choice of paths, and the simulator."""
+        unwired = fabric(4, 2)
+        for kind in ("all_reduce", "all_to_all"):
+            self.synthesize(Problem(unwired, collective(kind, 4), 2**16), TopoOptOptions())
+
+    def synthesize(self, problem: Problem, options: TopoOptOptions) -> Schedule:
+        """Return the schedule, on the network that was wired where the problem's is a fabric.
+
+        Raises
+        ------
+        SynthesisError
+            A fabric that cannot be wired so, or a schedule that cannot carry the collective.
+        OptionError
+            An unknown schedule.
+        """
+        demand = _demand(problem)
+        wiring: Wiring | None = None
+        topology = problem.topology
+        if isinstance(topology, Fabric):
+            wiring = find_topology(topology, demand, options.variant)
+            topology = wiring.topology
+        if options.schedule != RINGS:
+            return _by_another(replace(problem, topology=topology), options)
+        if demand_of(problem.collective, problem.size) is None:
+            raise SynthesisError(
+                f"topoopt: rings carry AllReduce, and routes what one NPU sends to one other; for "
+                f"{problem.collective.kind} name a schedule that can, such as -o schedule=tacos"
+            )
+        rings = rings_on(topology, demand, None if wiring is None else circuits(wiring))
+        routes = routes_on(topology, demand, rings, 1 if options.variant == "released" else options.paths)
+        notes = {} if wiring is None else {"jumps": [list(each.jumps) for each in wiring.groups],
+                                           "cables": wiring.cables.tolist()}  # fmt: skip
+
+        def build(pieces: int) -> Schedule:
+            return exchange(topology, problem.collective, rings, routes, pieces, notes)
+
+        pieces = options.pieces
+        if pieces == "auto" and problem.collective.num_chunks * topology.num_npus > MAX_HOPS:
+            pieces = 1
+        return tuned(problem, build, pieces)
+
+
+def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> Routes:
+    """Return a route for each pair that talks: of its shortest paths the one that loads links least, rings counted.
+
+    Where links differ in bandwidth, the fastest path.
+    """
+    pairs = np.flatnonzero(demand.traffic)
+    source, target = np.divmod(pairs, topology.num_npus)
+    if len(np.unique(topology.bytes_per_s)) > 1:
+        return Routes(pairs, *Paths(topology, sources=np.unique(source)).routes(source, target))
+    load = np.zeros(topology.num_links, np.int64)
+    for group, nbytes in zip(demand.groups, demand.group_bytes, strict=True):
+        of_group = rings[(*sorted(group),)]
+        for ring in of_group:
+            np.add.at(load, ring.links, 2 * (len(group) - 1) * nbytes // (len(group) * len(of_group)))
+    routing = route_traffic(topology, demand.traffic, paths, load)
+    return Routes(routing.source * topology.num_npus + routing.target, routing.start, routing.links)
+
+
+def _demand(problem: Problem) -> Demand:
+    """Return the demand of a problem; that of an AllReduce for other collectives of groups, whose traffic is as mutable."""
+    size, work = max(problem.size, 1), problem.collective
+    demand = demand_of(work, size)
+    if demand is None:
+        demand = demand_of(collective("all_reduce", work.num_npus, groups=work.groups), size)
+    assert demand is not None
+    return demand
+
+
+def _by_another(problem: Problem, options: TopoOptOptions) -> Schedule:
+    """Return the schedule of another synthesizer on the network that was wired."""
+    from synthesizers.registry import find
+
+    if options.schedule == TopoOpt.name:
+        raise OptionError(f"topoopt: schedule {options.schedule!r} is this synthesizer itself; expected another, or rings")
+    other = find(options.schedule)
+    reason = other.supports(problem)
+    if reason is not None:
+        raise SynthesisError(f"topoopt: {other.name} cannot schedule on what was wired: {reason}")
+    given: dict[str, Any] = {"pieces": options.pieces} if "pieces" in other.Options.__struct_fields__ else {}
+    schedule = other.synthesize(problem, parse_options(other, given))
+    return schedule.with_notes(wired_by=TopoOpt.name)
