@@ -6,6 +6,7 @@ imported by the operations that use them.
 
 from topologies.basic import fully_connected, hypercube, line, ring, star, switch
 from topologies.circulant import circulant
+from topologies.costs import Costs
 from topologies.demand import Demand
 from topologies.dragonfly import dragonfly
 from topologies.exceptions import (
@@ -45,6 +46,7 @@ __all__ = [
     "KINDS",
     "CollbenchError",
     "CollectiveError",
+    "Costs",
     "Demand",
     "Fabric",
     "FormatError",
