@@ -15,12 +15,16 @@ from pathlib import Path
 from types import MappingProxyType
 
 from topologies import basic, machines
+from topologies.circulant import circulant
 from topologies.dragonfly import dragonfly
 from topologies.exceptions import TopologyError, UnitError
 from topologies.fabric import fabric
+from topologies.fat_tree import fat_tree
 from topologies.files import is_topology_file, load_topology
 from topologies.grid import mesh, torus
+from topologies.kautz import kautz
 from topologies.product import product
+from topologies.random_regular import random_regular
 from topologies.shape import DEFAULT_BANDWIDTH_GBPS, DEFAULT_LATENCY_US, PerDimension, shortened
 from topologies.topology import Topology
 from topologies.units import parse_bandwidth, parse_per_dimension, parse_time
@@ -31,12 +35,13 @@ _Build = Callable[[tuple[int, ...], PerDimension, PerDimension], Topology]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What a kind is, how many sizes it takes (None: any), and how it is built."""
+    """What a kind is, how many sizes it takes (None: any), how it is built, and which size is a seed, if one is."""
 
     example: str
     description: str
-    num_sizes: int | None
+    num_sizes: int | range | None
     build: _Build
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,30 @@ _KINDS: dict[str, _Kind | _Machine] = {
     "switch2d": _Kind(
         "switch2d:8x4@300x25GB/s,0.5us", "a switch for each row and each column of NPUs (also ss:8x4)", 2,
         lambda sizes, bandwidth, latency: product("ss", sizes, bandwidth, latency),
+    ),
+    "circulant": _Kind(
+        "circulant:16x1x3x7", "16 NPUs with links i -> i+1, i+3, i+7 (mod 16), as TopoOpt wires rings", None,
+        lambda sizes, bandwidth, latency: circulant(sizes[0], sizes[1:], bandwidth, latency),
+    ),
+    "circulant_two_way": _Kind(
+        "circulant_two_way:16x1x3", "circulant of cables: NPU i is joined to i±1 and i±3", None,
+        lambda sizes, bandwidth, latency: circulant(sizes[0], sizes[1:], bandwidth, latency, one_way=False),
+    ),
+    "fat_tree": _Kind(
+        "fat_tree:128", "128 NPUs below leaf, pod and core switches (fat_tree:128x2: 2:1 oversubscribed)", range(1, 3),
+        lambda sizes, bandwidth, latency: fat_tree(sizes[0], bandwidth, latency, *sizes[1:]),
+    ),
+    "jellyfish": _Kind(
+        "jellyfish:128x4x0", "random network of 128 NPUs, 4 cables each, drawn from seed 0", range(2, 4),
+        lambda sizes, bandwidth, latency: random_regular(sizes[0], sizes[1], bandwidth, latency, *sizes[2:]), seed=2,
+    ),
+    "kautz": _Kind(
+        "kautz:128x4", "generalised Kautz digraph: 128 NPUs, 4 links out of each, few hops", 2,
+        lambda sizes, bandwidth, latency: kautz(sizes[0], sizes[1], bandwidth, latency),
+    ),
+    "kautz_regular": _Kind(
+        "kautz_regular:128x4", "the same, with the ports that would lead an NPU to itself joined in a ring", 2,
+        lambda sizes, bandwidth, latency: kautz(sizes[0], sizes[1], bandwidth, latency, regular=True),
     ),
     "fabric": _Kind(
         "fabric:128x4@12.5GB/s,1us", "128 servers of 4 ports, for synthesizers that choose the network", 2,
@@ -144,7 +173,7 @@ def _sizes(name: str, shape: str, entry: _Kind) -> tuple[int, ...]:
     shown = f"topology {shortened(name)!r}"
     if not shape.strip():
         raise TopologyError(f"{shown}: the shape is missing; expected {_GRAMMAR}, such as {entry.example}")
-    sizes = []
+    sizes: list[int] = []
     for part in shape.split("x"):
         if not re.fullmatch(r"\s*[+-]?[0-9]+\s*", part):
             hint = "; values follow an @" if re.search("[/.,]|us", shape) else ""
@@ -154,11 +183,14 @@ def _sizes(name: str, shape: str, entry: _Kind) -> tuple[int, ...]:
             )
         if len(part.strip()) > 18:
             raise TopologyError(f"{shown}: size {shortened(part.strip(), 24)} is absurdly large; choose a smaller one")
-        if int(part) < 1:
-            raise TopologyError(f"{shown}: size {int(part)}; expected 1 or more, such as {entry.example}")
+        least = 0 if len(sizes) == entry.seed else 1
+        if int(part) < least:
+            raise TopologyError(f"{shown}: size {int(part)}; expected {least} or more, such as {entry.example}")
         sizes.append(int(part))
-    if entry.num_sizes not in (None, len(sizes)):
-        raise TopologyError(f"{shown}: found {len(sizes)} sizes, expected {entry.num_sizes}, such as {entry.example}")
+    wanted = [entry.num_sizes] if isinstance(entry.num_sizes, int) else entry.num_sizes
+    if wanted is not None and len(sizes) not in wanted:
+        expected = " or ".join(map(str, wanted))
+        raise TopologyError(f"{shown}: found {len(sizes)} sizes, expected {expected}, such as {entry.example}")
     return tuple(sizes)
 
 

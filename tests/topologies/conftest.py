@@ -1,4 +1,4 @@
-"""Shared by the topology tests: the exact AllGather optimum, by cuts, independent of the code under test."""
+"""Shared by the topology tests: distances, and the exact AllGather optimum by cuts, without the code under test."""
 
 from __future__ import annotations
 
@@ -6,9 +6,21 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from topologies import Topology
+
+
+def _hops(topology: Topology) -> np.ndarray:
+    """Return the (nodes, nodes) least numbers of links between nodes, infinite where there is no way."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import shortest_path
+
+    shape = (topology.num_nodes, topology.num_nodes)
+    graph = coo_array((np.ones(topology.num_links), (topology.src, topology.dst)), shape=shape).tocsr()
+    hops: np.ndarray = shortest_path(graph, method="D", unweighted=True)
+    return hops
 
 
 def _allgather_gbps(topology: Topology) -> float:
@@ -41,6 +53,12 @@ def _allgather_gbps(topology: Topology) -> float:
 def allgather_gbps() -> Callable[[Topology], float]:
     """Give the function that computes the AllGather optimum in GB/s of algbw."""
     return _allgather_gbps
+
+
+@pytest.fixture
+def hops() -> Callable[[Topology], np.ndarray]:
+    """Give the function that counts the links between all nodes."""
+    return _hops
 
 
 @pytest.fixture

@@ -11,15 +11,19 @@ from topologies import (
     FormatError,
     TopologyError,
     UnitError,
+    circulant,
     dgx_a100,
     dragonfly,
+    fat_tree,
     fully_connected,
     hypercube,
+    kautz,
     line,
     mesh,
     ndv2,
     parse_topology,
     product,
+    random_regular,
     ring,
     save_topology,
     star,
@@ -66,6 +70,15 @@ REFUSED = [
     ("ndv2:2@50GB/s", TopologyError, "the figures of ndv2 are fixed"),
     ("dgx2:0", TopologyError, "size 0; expected 1 or more, such as dgx2:2"),
     ("fabric:128", TopologyError, "found 1 sizes, expected 2"),
+    ("circulant:16", TopologyError, "circulant: no jump; expected NPUs and then one or more"),
+    ("circulant:16x0", TopologyError, "size 0; expected 1 or more, such as circulant:16x1x3x7"),
+    ("fat_tree:128x2x2", TopologyError, "found 3 sizes, expected 1 or 2, such as fat_tree:128"),
+    ("fat_tree:99999999999", TopologyError, "fat_tree:99999999999: it would have 199,999,999,998 links"),
+    ("jellyfish:128", TopologyError, "found 1 sizes, expected 2 or 3, such as jellyfish:128x4x0"),
+    ("jellyfish:128x0", TopologyError, "size 0; expected 1 or more"),
+    ("jellyfish:128x4x-1", TopologyError, "size -1; expected 0 or more"),
+    ("jellyfish:128x4x0x9", TopologyError, "found 4 sizes, expected 2 or 3"),
+    ("kautz:128", TopologyError, "found 1 sizes, expected 2, such as kautz:128x4"),
     ("no\0path", TopologyError, "no such file, and unknown kind"),
     ("q" * 10000, TopologyError, "no such file, and unknown kind"),
 ]
@@ -91,6 +104,14 @@ class TestParseTopology:
             ("sr:2x4", product("sr", (2, 4))),
             ("switch2d:8x4@300x25GB/s", product("ss", (8, 4), (300.0, 25.0))),
             ("ss:8x4", product("ss", (8, 4))),
+            ("circulant:16x1x3x7@12.5GB/s,1us", circulant(16, [1, 3, 7], 12.5, 1.0)),
+            ("circulant_two_way:16x1x3", circulant(16, [1, 3], one_way=False)),
+            ("fat_tree:20x1", fat_tree(20)),
+            ("fat_tree:20x2@100Gbps", fat_tree(20, 12.5, oversubscription=2)),
+            ("jellyfish:16x3", random_regular(16, 3)),
+            ("jellyfish:16x3x5@100Gbps,1us", random_regular(16, 3, 12.5, 1.0, seed=5)),
+            ("kautz:12x2@100Gbps", kautz(12, 2, 12.5)),
+            ("kautz_regular:13x2@100Gbps", kautz(13, 2, 12.5, regular=True)),
             ("ndv2", ndv2(1)),
             ("  dgx_a100:2 ", dgx_a100(2)),
         ],
@@ -127,6 +148,18 @@ class TestParseTopology:
             topology = dragonfly(*shape, bandwidths, latencies)
         else:
             topology = product(kind, shape, bandwidths, latencies)
+        again = parse_topology(topology.name)
+        assert again == topology
+        assert again.name == topology.name
+
+    @pytest.mark.parametrize(
+        "topology",
+        [circulant(9, [2, 5], 37.3, 0.77), circulant(9, [2, 5], 37.3, 0.77, one_way=False), kautz(9, 2, 37.3, 0.77),
+         fat_tree(21, 37.3, 0.77, oversubscription=3), random_regular(9, 4, 37.3, 0.77, seed=123),
+         kautz(9, 2, 37.3, 0.77, regular=True)],
+    )  # fmt: skip
+    def test_canonical_name_of_fabrics(self, topology):
+        """The options of a generator are in the canonical name too."""
         again = parse_topology(topology.name)
         assert again == topology
         assert again.name == topology.name
