@@ -117,7 +117,7 @@ NETWORKS: Mapping[str, _Kind] = MappingProxyType({
     "oversubscribed": _Kind("Fat-tree 2:1, equal cost", _equal_tree(2)),
     "ideal_switch": _Kind("Ideal switch", _ideal),
     "random_regular": _Kind("Random regular", _direct(_regular)),
-    "kautz": _Kind("Kautz", _direct(lambda s: kautz(s.servers, s.ports, s.port_gbps, s.latency_us))),
+    "kautz": _Kind("Kautz", _direct(lambda s: kautz(s.servers, s.ports, s.port_gbps, s.latency_us, regular=True))),
     "torus": _Kind("Torus", _direct(lambda s: torus(grid_of(s.servers, s.ports), s.port_gbps, s.latency_us))),
     "ring": _Kind("Single ring", _direct(_one_ring)),
 })  # fmt: skip

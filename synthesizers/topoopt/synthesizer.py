@@ -126,7 +126,7 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
         of_group = rings[(*sorted(group),)]
         for ring in of_group:
             np.add.at(load, ring.links, 2 * (len(group) - 1) * nbytes // (len(group) * len(of_group)))
-    routing = route_traffic(topology, demand.traffic, paths, load)
+    routing = route_traffic(topology, demand.traffic, paths, load=load)
     return Routes(routing.source * topology.num_npus + routing.target, routing.start, routing.links)
 
 
