@@ -35,10 +35,11 @@ def distances(n: int, jumps: Sequence[int]) -> np.ndarray:
     hops[0] = 0
     coins, front = np.array(jumps, np.int64), np.zeros(1, np.int64)
     while front.size:
-        reached = np.unique(np.add.outer(front, coins) % n)
-        reached = reached[hops[reached] < 0]
+        reached = np.zeros(n, bool)
+        reached[np.add.outer(front, coins) % n] = True
+        reached &= hops < 0
         hops[reached] = hops[front[0]] + 1
-        front = reached
+        front = np.flatnonzero(reached)
     return hops
 
 

@@ -6,7 +6,8 @@ is hops.
 
 Of equally long paths the first in lexicographic order counts as the shorter, the arcs out of a node being in the order
 of their numbers. Then the few paths of all pairs crowd on low arcs; *turned*, the order begins elsewhere for each pair
-and node: at arc s + t + v (mod degree) of node v for a pair s, t.
+and node, as a hash of source, target and node says. (A sum of the three is the same for all pairs of one offset where
+the degree is unlucky.)
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def k_shortest(source, target, k, turned, graph):
         if target[pair] != known:
             known = target[pair]
             _hops_to(known, graph, toward, scratch[1])
-        turn = source[pair] + known if turned else -1
+        turn = source[pair] * nodes + known if turned else -1
         found = _of_pair(source[pair], known, k, turn, graph, toward, scratch, marks, paths, length, deviates)
         for path in range(found):
             if total + length[path] > len(arcs):
@@ -157,9 +158,8 @@ def _after(first, first_length, second, second_length, turn, graph):
     for step in range(first_length):
         if first[step] != second[step]:
             node = graph[0][first[step]]
-            begin, degree = graph[2][node], graph[2][node + 1] - graph[2][node]
-            if turn >= 0:
-                begin += (turn + node) % degree
+            degree = graph[2][node + 1] - graph[2][node]
+            begin = graph[2][node] + _shift(turn, node, degree)
             return (first[step] - begin) % degree > (second[step] - begin) % degree
     return False
 
@@ -218,7 +218,7 @@ def _downhill(path, place, node, nearest, hops, turn, graph, marks):
     end = place
     for left in range(nearest, -1, -1):
         degree = out_start[node + 1] - out_start[node]
-        shift = (turn + node) % degree if turn >= 0 else 0
+        shift = _shift(turn, node, degree)
         for each in range(degree):
             arc = out_start[node] + (each + shift) % degree
             if hops[head[arc]] == left and not (end == place and marks[1][arc]):
@@ -229,3 +229,14 @@ def _downhill(path, place, node, nearest, hops, turn, graph, marks):
             return -1
         end += 1
     return end
+
+
+@numba.njit(cache=True, nogil=True)
+def _shift(turn, node, degree):
+    """Return where the order of the arcs out of a node begins; `turn` tells pairs apart, −1 is the plain order."""
+    if turn < 0:
+        return 0
+    mixed = ((turn & 0x7FFFFFFF) * 2654435761 + node * 2246822519) & 0xFFFFFFFF
+    for factor in (2246822507, 3266489909):
+        mixed = ((mixed ^ (mixed >> 15)) * factor) & 0xFFFFFFFF
+    return (mixed ^ (mixed >> 16)) % degree

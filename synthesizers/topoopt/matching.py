@@ -14,8 +14,10 @@ def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[in
 
     A cable takes one port at both ends and carries bytes both ways, so the weight of a pair is the bytes of both
     directions. A server without a port left takes no part; rounds end when no two servers with traffic have ports left.
-    Of equally heavy matchings one with the most pairs is taken, as an idle port serves nobody. Weights are whole
-    numbers and the order of servers and pairs is fixed, so that the result is too.
+    Of equally heavy matchings one with the most pairs is taken, as an idle port serves nobody, and of those one whose
+    pairs are the farthest apart over the cables so far: where all pairs weigh the same, the same few servers would
+    otherwise be joined round after round. Weights are whole numbers and the order of servers and pairs is fixed, so
+    that the result is too.
 
     Parameters
     ----------
@@ -36,16 +38,30 @@ def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[in
     both = np.triu(traffic + traffic.T, 1)
     weight = {(a, b): int(both[a, b]) << most for a, b in np.argwhere(both).tolist()}
     rounds: list[tuple[tuple[int, int], ...]] = []
+    cables = np.zeros((servers, servers), bool)
     while True:
-        graph = nx.Graph()
-        # One in the last place of a base above the number of pairs counts them.
-        graph.add_weighted_edges_from((a, b, bytes_ * servers + 1) for (a, b), bytes_ in weight.items()
-                                      if left[a] and left[b])  # fmt: skip
+        graph, far = nx.Graph(), _distances(cables)
+        # In the last places of a base that they cannot fill: pairs count, and then their distances.
+        count = servers * servers
+        graph.add_weighted_edges_from(
+            (a, b, (bytes_ * servers + 1) * count + far[a][b])
+            for (a, b), bytes_ in weight.items() if left[a] and left[b]
+        )  # fmt: skip
         matched = tuple(sorted((min(pair), max(pair)) for pair in nx.max_weight_matching(graph)))
         if not matched:
             return tuple(rounds)
         rounds.append(matched)
         for pair in matched:
             weight[pair] //= 2
+            cables[pair] = cables[pair[::-1]] = True
             for end in pair:
                 left[end] -= 1
+
+
+def _distances(cables: np.ndarray) -> list[list[int]]:
+    """Return the cables between every two servers; as many as there are servers where none lead there."""
+    from scipy.sparse.csgraph import shortest_path
+
+    servers = len(cables)
+    hops = shortest_path(cables, unweighted=True) if cables.any() else np.full(cables.shape, np.inf)
+    return np.where(np.isinf(hops), servers, hops).astype(int).tolist()  # type: ignore[no-any-return]

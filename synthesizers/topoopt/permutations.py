@@ -7,6 +7,7 @@ depend on the choice.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import combinations
 from math import comb, gcd
@@ -117,13 +118,13 @@ def _ladder(k: int, count: int, pool: tuple[int, ...]) -> tuple[int, ...]:
     """Return the paper's choice."""
     unused, chosen = list(pool[1:]), [pool[0]]
     while len(chosen) < count:
-        # b is nearer than a < b if last · x passes their middle: if (2 · last)^count · k > (a + b)^count.
-        aim, best = (2 * chosen[-1]) ** count * k, unused[0]
-        for p in unused[1:]:
-            if aim > (best + p) ** count:
-                best = p
-        unused.remove(best)
-        chosen.append(best)
+        above = bisect_right(unused, chosen[-1] ** count * k, key=lambda p: p**count)  # the first above last · x
+        # Of a below and b above, b is nearer if last · x is past their middle: if (2 · last)^count · k > (a + b)^count.
+        if above and (
+            above == len(unused) or (2 * chosen[-1]) ** count * k <= (unused[above - 1] + unused[above]) ** count
+        ):
+            above -= 1
+        chosen.append(unused.pop(above))
     return tuple(chosen)
 
 

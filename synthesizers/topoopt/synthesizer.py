@@ -99,7 +99,7 @@ class TopoOpt(Synthesizer):
                 f"{problem.collective.kind} name a schedule that can, such as -o schedule=tacos"
             )
         rings = rings_on(topology, demand, None if wiring is None else circuits(wiring))
-        routes = routes_on(topology, demand, rings, 1 if options.variant == "released" else options.paths)
+        routes = routes_on(topology, demand, rings, 0 if options.variant == "released" else options.paths)
         notes = {} if wiring is None else {"jumps": [list(each.jumps) for each in wiring.groups],
                                            "cables": wiring.cables.tolist()}  # fmt: skip
 
@@ -116,6 +116,15 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
     """Return a route for each pair that talks: of its shortest paths the one that loads links least, rings counted.
 
     Where links differ in bandwidth, the fastest path.
+
+    Parameters
+    ----------
+    topology : Topology
+    demand : Demand
+    rings : mapping
+        Of each AllReduce group.
+    paths : int
+        Paths to choose from; 0: the first that a breadth-first search finds, as in the released code.
     """
     pairs = np.flatnonzero(demand.traffic)
     source, target = np.divmod(pairs, topology.num_npus)
@@ -126,7 +135,7 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
         of_group = rings[(*sorted(group),)]
         for ring in of_group:
             np.add.at(load, ring.links, 2 * (len(group) - 1) * nbytes // (len(group) * len(of_group)))
-    routing = route_traffic(topology, demand.traffic, paths, load=load)
+    routing = route_traffic(topology, demand.traffic, max(paths, 1), turned=paths > 0, load=load)
     return Routes(routing.source * topology.num_npus + routing.target, routing.start, routing.links)
 
 

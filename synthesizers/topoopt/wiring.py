@@ -2,10 +2,10 @@
 
 TopologyFinder of TopoOpt (W. Wang et al., NSDI 2023, arXiv 2202.00433, section 4), with three things settled that the
 paper leaves open. Ports are counted at each server, so that disjoint groups do not compete (`degrees`). Ports that the
-matching has no use for go to further rings. And the network always joins all servers, as their model-parallel traffic and
-any repair of it needs: where groups and cables do not, a ring over all servers is added, on ports that are left if all
-servers have one, else on one port of each that is set aside before anything else. Its jump is the one that leads most
-often from one part of the network to another, the smallest of equals.
+matching has no use for go to further rings. And the network always joins all servers, as model-parallel traffic may go
+anywhere: where groups and cables do not, a ring over all servers is added, on ports that are left if all servers have
+one, else on one port of each that is set aside before anything else. Its jump is the one that leads most often from one
+part of the network to another, the smallest of equals.
 """
 
 from __future__ import annotations
