@@ -31,6 +31,7 @@ LABELS = {
     "double_binary_tree": "Double binary tree",
     "tacos": "TACOS",
     "taccl": "TACCL",
+    "topoopt": "TopoOpt",
 }
 
 #: Colours stay with a synthesizer from plot to plot, whichever others it is drawn with.
@@ -41,8 +42,9 @@ _COLOURS = {
     "double_binary_tree": "#CC79A7",
     "tacos": "#D55E00",
     "taccl": "#E69F00",
+    "topoopt": "#882255",
 }
-_OTHERS = ("#999999", "#882255", "#F0E442", "#44AA99")
+_OTHERS = ("#999999", "#F0E442", "#44AA99", "#332288")
 
 #: Seven shapes for nine colours: a pair comes again after 63 synthesizers only.
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -53,7 +53,9 @@ def candidates(setting: Setting, network: Topology, placement: Placement) -> tup
         found: Found[Any] = (
             random_search(network, placement, budget=setting.budget, seed=setting.seed)
             if setting.network == "topoopt_random"
-            else alternate(network, placement, budget=setting.budget, rounds=_ROUNDS, variant=variant, seed=setting.seed)
+            else alternate(
+                network, placement, budget=setting.budget, rounds=_ROUNDS, variant=variant, seed=setting.seed
+            )
         )
         demand = placement.demand(start)
         first = find_topology(network, demand, variant)

@@ -1,4 +1,4 @@
-"""One row of the study: search a strategy on a network, schedule its traffic, verify, simulate, and say what it cost."""
+"""One row of the study: a strategy is searched on a network, its traffic scheduled, verified, simulated, and priced."""
 
 from __future__ import annotations
 

@@ -102,10 +102,9 @@ def _one_ring(setting: Setting) -> Topology:
     """Return a ring whose neighbours are joined by all ports, half of them each way."""
     ahead, back = [1] * ((setting.ports + 1) // 2), [setting.servers - 1] * (setting.ports // 2)
     unwired = fabric(setting.servers, setting.ports, setting.port_gbps, setting.latency_us)
-    every = np.arange(setting.servers)
-    jumps = ahead + back
-    return unwired.wired(np.tile(every, len(jumps)), np.concatenate([(every + jump) % setting.servers for jump in jumps]),
-                         f"ring of {setting.servers}")  # fmt: skip
+    src = np.tile(np.arange(setting.servers), setting.ports)
+    dst = (src + np.repeat(ahead + back, setting.servers)) % setting.servers
+    return unwired.wired(src, dst, f"ring of {setting.servers}")
 
 
 NETWORKS: Mapping[str, _Kind] = MappingProxyType({

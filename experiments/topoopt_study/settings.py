@@ -1,4 +1,4 @@
-"""What the TopoOpt study runs: cases of servers, ports, bandwidths, workloads, fabrics and seeds, read from a YAML file."""
+"""What the TopoOpt study runs: cases of servers, ports, bandwidths, workloads, networks and seeds, from a YAML file."""
 
 from __future__ import annotations
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+#: Degrees of preference that stand for chance.
+_CHANCES = 8
+
 
 def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[int, int], ...], ...]:
     """Return for each round the pairs of servers that get a cable, each pair and the list ascending.
@@ -15,9 +18,9 @@ def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[in
     A cable takes one port at both ends and carries bytes both ways, so the weight of a pair is the bytes of both
     directions. A server without a port left takes no part; rounds end when no two servers with traffic have ports left.
     Of equally heavy matchings one with the most pairs is taken, as an idle port serves nobody, and of those one whose
-    pairs are the farthest apart over the cables so far: where all pairs weigh the same, the same few servers would
-    otherwise be joined round after round. Weights are whole numbers and the order of servers and pairs is fixed, so
-    that the result is too.
+    pairs are the farthest apart over the cables so far and otherwise as if by chance: where all pairs weigh the same,
+    the same few servers would else be joined round after round. Weights are whole numbers and the order of servers and
+    pairs is fixed, so that the result is too.
 
     Parameters
     ----------
@@ -40,11 +43,10 @@ def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[in
     rounds: list[tuple[tuple[int, int], ...]] = []
     cables = np.zeros((servers, servers), bool)
     while True:
-        graph, far = nx.Graph(), _distances(cables)
-        # In the last places of a base that they cannot fill: pairs count, and then their distances.
-        count = servers * servers
+        graph, spread = nx.Graph(), _spread(cables)
+        base = int(spread.max(initial=0)) * servers + 1  # that the preferences of a whole round cannot fill
         graph.add_weighted_edges_from(
-            (a, b, (bytes_ * servers + 1) * count + far[a][b])
+            (a, b, (bytes_ * servers + 1) * base + int(spread[a, b]))
             for (a, b), bytes_ in weight.items() if left[a] and left[b]
         )  # fmt: skip
         matched = tuple(sorted((min(pair), max(pair)) for pair in nx.max_weight_matching(graph)))
@@ -58,10 +60,17 @@ def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[in
                 left[end] -= 1
 
 
-def _distances(cables: np.ndarray) -> list[list[int]]:
-    """Return the cables between every two servers; as many as there are servers where none lead there."""
+def _spread(cables: np.ndarray) -> np.ndarray:
+    """Return how welcome each pair is among equals: first the cables between the two, then what looks like chance.
+
+    Servers that no cables join are as far apart as there are servers. Chance keeps rounds of equals from making small
+    closed clusters; it is a hash of the two numbers.
+    """
     from scipy.sparse.csgraph import shortest_path
 
     servers = len(cables)
     hops = shortest_path(cables, unweighted=True) if cables.any() else np.full(cables.shape, np.inf)
-    return np.where(np.isinf(hops), servers, hops).astype(int).tolist()  # type: ignore[no-any-return]
+    low, high = np.meshgrid(np.arange(servers), np.arange(servers), indexing="ij")
+    mixed = (np.minimum(low, high) * 0x9E3779B1 + np.maximum(low, high) * 0x85EBCA77) & 0xFFFFFFFF
+    mixed = (mixed ^ (mixed >> 15)) * 0x2C1B3C6D & 0xFFFFFFFF
+    return np.where(np.isinf(hops), servers, hops).astype(np.int64) * _CHANCES + (mixed >> 12) % _CHANCES

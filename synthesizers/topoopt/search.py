@@ -1,4 +1,4 @@
-"""Search over strategies and topologies together, a random search on the same budget, and one on a network that is there.
+"""Search over strategies and topologies together, at random on the same budget, and on a network that is there.
 
 TopoOpt alternates (NSDI 2023, section 4.1): a Markov chain over parallelisation strategies on the network that is there
 (a worse one is accepted with probability exp(−(t_new − t_old)/T)), then the topology finder on the demand that the best

@@ -62,7 +62,7 @@ class TopoOpt(Synthesizer):
     Options = TopoOptOptions
 
     def supports(self, problem: Problem) -> str | None:
-        """Return why not: collectives that are neither AllReduce nor from one to one, where there is nothing to wire."""
+        """Return why not: neither AllReduce nor from one to one, where no other schedule may carry it."""
         if isinstance(problem.topology, Fabric) and problem.collective.kind != "custom":
             return None  # another schedule may carry it
         if demand_of(problem.collective, problem.size) is None:
@@ -140,8 +140,12 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
 
 
 def _demand(problem: Problem) -> Demand:
-    """Return the demand of a problem; that of an AllReduce for other collectives of groups, whose traffic is as mutable."""
-    size, work = max(problem.size, 1), problem.collective
+    """Return the demand of a problem; that of an AllReduce for other collectives of groups, which are as mutable.
+
+    Where there are fewer bytes than parts, every part counts all the same: it needs a way.
+    """
+    work = problem.collective
+    size = max(problem.size, work.num_chunks if work.weights is None else int(work.weights.sum()))
     demand = demand_of(work, size)
     if demand is None:
         demand = demand_of(collective("all_reduce", work.num_npus, groups=work.groups), size)
@@ -154,7 +158,9 @@ def _by_another(problem: Problem, options: TopoOptOptions) -> Schedule:
     from synthesizers.registry import find
 
     if options.schedule == TopoOpt.name:
-        raise OptionError(f"topoopt: schedule {options.schedule!r} is this synthesizer itself; expected another, or rings")
+        raise OptionError(
+            f"topoopt: schedule {options.schedule!r} is this synthesizer itself; expected another, or rings"
+        )
     other = find(options.schedule)
     reason = other.supports(problem)
     if reason is not None:

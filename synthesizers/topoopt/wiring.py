@@ -130,7 +130,9 @@ def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int) -> _P
     if variant == "released":
         degrees = (ports, 0)
     else:
-        degrees = split_degree(ports, demand.reduced_bytes, demand.mp_bytes)
+        # Bytes as servers send them: a ring of k sends a buffer 2(k − 1) times.
+        sent = sum(2 * (len(group) - 1) * nbytes for group, nbytes in zip(groups, sizes, strict=True))
+        degrees = split_degree(ports, sent, demand.mp_bytes)
     rings = shares_of_groups(degrees[0], groups, sizes, fabric.num_npus)
     left = np.full(fabric.num_npus, ports)
     _take(left, groups, rings)
@@ -153,7 +155,8 @@ def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int) -> _P
         further = tuple(count + connecting * (index == everyone[0]) for index, count in enumerate(further))
     elif not any(sizes):  # no group can use the ports that are left
         connecting += int(left.min())
-        jumps = select_permutations(fabric.num_npus, connecting, variant=variant)
+        jumps = select_permutations(fabric.num_npus, connecting, variant=variant) if connecting > 1 else ()
+        jumps = jumps or ((_crossing_jump(parts),) if connecting else ())
     elif connecting:
         jumps = (_crossing_jump(parts),)
     return _Plan((degrees[0] * ports_of_ring, degrees[1] * ports_of_ring), further, jumps, matched)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -94,3 +95,13 @@ class TestMatchRounds:
         traffic = np.random.default_rng(3).integers(0, 3, (12, 12))
         np.fill_diagonal(traffic, 0)
         assert match_rounds(traffic, np.full(12, 3)) == match_rounds(traffic.copy(), np.full(12, 3))
+
+
+def test_equals_make_no_clusters():
+    """Where all pairs weigh the same, four rounds over 128 servers join all, and any two by at most seven cables."""
+    traffic = np.ones((128, 128), int)
+    np.fill_diagonal(traffic, 0)
+    rounds = match_rounds(traffic, np.full(128, 4))
+    graph = nx.Graph([pair for pairs in rounds for pair in pairs])
+    assert [len(pairs) for pairs in rounds] == [64] * 4
+    assert nx.diameter(graph) <= 7
