@@ -2,9 +2,9 @@
 
 TopoOpt alternates (NSDI 2023, section 4.1): a Markov chain over parallelisation strategies on the network that is there
 (a worse one is accepted with probability exp(−(t_new − t_old)/T)), then the topology finder on the demand that the best
-strategy makes. A strategy that is good only on a network made for it never becomes the best on another one; so the
-finder is also asked about the strategy that would be the fastest if links did not matter, of those that the chain has
-seen. It ends after some rounds. Which strategies there are is the caller's: a `Placement`.
+strategy makes, and so on for some rounds. A strategy that is good only on a network made for it never becomes the best
+on another one; so the first round is on what no wiring can beat, where all servers have their ports' bandwidth to each
+other, and wires for what is best there. Which strategies there are is the caller's: a `Placement`.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def alternate(
     budget : int
         Strategies that are evaluated in all, shared evenly by the rounds.
     rounds : int
-        Alternations; fewer where nothing new was seen.
+        Alternations.
     temperature : float
         T at the beginning, as a share of the first strategy's time; it falls linearly to nothing in each round.
     variant : str
@@ -125,24 +125,24 @@ def alternate(
     best = _rewired(fabric, placement, placement.start(), variant)
     trace = [Step(0, best.time_s, best.time_s, True)]
     scale = temperature * best.time_s
-    per_round = max(1, (budget - 1) // rounds - 2)
-    tried = {best.strategy}
+    per_round = max(1, (budget - 1) // rounds - 1)
     for number in range(rounds):
-        before = best.time_s
-        assert best.wiring is not None
-        estimator = Estimator(best.wiring.topology, circuits(best.wiring))
-        best, seen = _chain(best, placement, estimator, rng, per_round, scale, number, trace)
-        promising = min((strategy for strategy in seen if strategy not in tried), default=None,
-                        key=lambda strategy: _ideal_s(fabric, placement, strategy, seen[strategy][0]))  # fmt: skip
-        for strategy in [best.strategy] + ([] if promising is None else [promising]):
-            wired = _rewired(fabric, placement, strategy, variant)
-            accepted = wired.time_s < best.time_s
-            if accepted:
-                best = wired
-            tried.add(strategy)
-            trace.append(Step(number, wired.time_s, best.time_s, accepted))
-        if best.time_s >= before and promising is None:
-            break
+        strategy = best.strategy
+        if number == 0:
+            dream = Estimator(fabric.relaxed(), {})
+            demand = best.demand
+            begin = Found(None, strategy, demand, placement.compute_s(strategy) + dream.time_us(demand) / 1e6)
+            strategy = _chain(begin, placement, dream, rng, per_round, scale, number, trace, best.time_s).strategy
+        else:
+            assert best.wiring is not None
+            estimator = Estimator(best.wiring.topology, circuits(best.wiring))
+            best = _chain(best, placement, estimator, rng, per_round, scale, number, trace)
+            strategy = best.strategy
+        wired = _rewired(fabric, placement, strategy, variant)
+        accepted = wired.time_s < best.time_s
+        if accepted:
+            best = wired
+        trace.append(Step(number, wired.time_s, best.time_s, accepted))
     best.trace = trace
     return best
 
@@ -172,7 +172,7 @@ def search_on(
     demand = placement.demand(strategy)
     best: Found[Any] = Found(None, strategy, demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6)
     trace = [Step(0, best.time_s, best.time_s, True)]
-    best, _ = _chain(best, placement, estimator, rng, budget - 1, temperature * best.time_s, 0, trace)
+    best = _chain(best, placement, estimator, rng, budget - 1, temperature * best.time_s, 0, trace)
     best.trace = trace
     return best
 
@@ -236,8 +236,12 @@ def _chain(
     scale: float,
     number: int,
     trace: list[Step],
-) -> tuple[Found[Any], dict[Any, tuple[Demand, float]]]:
-    """Return the best strategy of a Markov chain from the best one, on one network, and all that it has seen."""
+    real_s: float | None = None,
+) -> Found[Any]:
+    """Return the best strategy of a Markov chain from the best one, on one network.
+
+    Where that network cannot be built, `real_s` is the best time so far on one that can, for the trace.
+    """
     here, here_s = best.strategy, best.time_s
     known: dict[Any, tuple[Demand, float]] = {}
     time_of = _timed(placement, estimator, known)
@@ -250,18 +254,8 @@ def _chain(
             here, here_s = there, there_s
         if there_s < best.time_s:
             best = Found(best.wiring, there, demand, there_s)
-        trace.append(Step(number, there_s, best.time_s, accepted))
-    return best, known
-
-
-def _ideal_s(fabric: Fabric, placement: Placement[Any], strategy: Any, demand: Demand) -> float:
-    """Return the iteration if every server had all of its ports' bandwidth for its own traffic."""
-    out, into = (demand.traffic.sum(axis=axis).astype(float) for axis in (1, 0))
-    for group, nbytes in zip(demand.groups, demand.group_bytes, strict=True):
-        share = 2 * (len(group) - 1) / len(group) * nbytes
-        out[list(group)] += share
-        into[list(group)] += share
-    return placement.compute_s(strategy) + float(max(out.max(), into.max())) / (fabric.ports * fabric.port_gbps * 1e9)
+        trace.append(Step(number, there_s, best.time_s if real_s is None else real_s, accepted))
+    return best
 
 
 def _timed(

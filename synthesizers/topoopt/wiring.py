@@ -84,7 +84,7 @@ class _Plan:
     matched: tuple[tuple[tuple[int, int], ...], ...]
 
 
-def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper") -> Wiring:
+def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", ring_ports: int | None = None) -> Wiring:
     """Return a wiring of the fabric for a demand; every server can reach every other.
 
     Parameters
@@ -97,6 +97,8 @@ def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper") ->
         ``paper`` splits ports by bytes, chooses jumps by the geometric ladder and matches the rest. ``released`` is
         what the authors' code does: all ports go to rings, in pairs of jumps p and k − p, and none is matched.
         ``exhaustive`` is ``paper`` with the best jumps of all (see `select_permutations`).
+    ring_ports : int, optional
+        d_A, instead of what the bytes say; not for ``released``.
 
     Raises
     ------
@@ -117,12 +119,12 @@ def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper") ->
             f"{fabric.name}: the released variant lays rings both ways, on two ports each, and found {fabric.ports}; "
             "use an even number of ports, or variant paper"
         )
-    plan = _plan(fabric, demand, variant, 0) or _plan(fabric, demand, variant, 1)
+    plan = _plan(fabric, demand, variant, 0, ring_ports) or _plan(fabric, demand, variant, 1, ring_ports)
     assert plan is not None  # a ring over all servers joins them
     return _wired(fabric, demand, variant, plan)
 
 
-def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int) -> _Plan | None:
+def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, ring_ports: int | None) -> _Plan | None:
     """Return how ports are used if each server first gives up `reserved` for rings over all; None if not joined."""
     groups, sizes = demand.groups, demand.group_bytes
     ports_of_ring = 2 if variant == "released" else 1
@@ -133,6 +135,8 @@ def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int) -> _P
         # Bytes as servers send them: a ring of k sends a buffer 2(k − 1) times.
         sent = sum(2 * (len(group) - 1) * nbytes for group, nbytes in zip(groups, sizes, strict=True))
         degrees = split_degree(ports, sent, demand.mp_bytes)
+        if ring_ports is not None:
+            degrees = min(ring_ports, ports), max(ports - ring_ports, 0)
     rings = shares_of_groups(degrees[0], groups, sizes, fabric.num_npus)
     left = np.full(fabric.num_npus, ports)
     _take(left, groups, rings)
