@@ -73,8 +73,8 @@ def custom(
     CollectiveError
         Lists of different length, a chunk that nobody holds, an NPU out of range.
     """
-    before = tuple(tuple(sorted({int(npu) for npu in npus})) for npus in initial)
-    after = tuple(tuple(sorted({int(npu) for npu in npus})) for npus in final)
+    known: dict[object, tuple[int, ...]] = {}  # sets that come again, as the same tuples
+    before, after = (tuple(_ascending(npus, known) for npus in sets) for sets in (initial, final))
     if len(before) != len(after):
         raise CollectiveError(
             f"custom: {len(before)} initial and {len(after)} final sets; expected one of each a chunk"
@@ -87,3 +87,12 @@ def custom(
                 raise CollectiveError(f"custom: chunk {chunk} names NPU {npu}; the network has 0…{num_npus - 1}")
     given = None if weights is None else np.asarray(weights, dtype=None if len(weights) else np.int64)
     return Collective("custom", num_npus, (), weights=given, conditions=(before, after, bool(reduces)))
+
+
+def _ascending(npus: Iterable[int], known: dict[object, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return a set as ascending numbers; a tuple that was seen before as the same object."""
+    if not isinstance(npus, tuple):
+        return tuple(sorted({int(npu) for npu in npus}))
+    if npus not in known:
+        known[npus] = tuple(sorted({int(npu) for npu in npus}))
+    return known[npus]

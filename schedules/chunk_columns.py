@@ -49,6 +49,7 @@ def columns_of(problem: Collective) -> Columns:
         problem.num_chunks_expected * _BYTES_PER_CHUNK, f"{problem.kind} in {problem.num_chunks_expected} chunks"
     )
     sets: dict[bytes, int] = {}
+    known: dict[tuple[int, ...], int] = {}  # a custom collective may name the same set for thousands of chunks
     members: list[np.ndarray] = []
 
     def set_of(npus: Iterable[int]) -> int:
@@ -60,6 +61,12 @@ def columns_of(problem: Collective) -> Columns:
             members.append(array)
         return sets[key]
 
+    def named(npus: tuple[int, ...]) -> int:
+        """Return the number of a set that a condition gives."""
+        if npus not in known:
+            known[npus] = set_of(npus)
+        return known[npus]
+
     initial, final, buffer = [], [], []  # a block per part: one entry per shard
     buffers = 0
     for part in range(problem.num_parts):
@@ -67,7 +74,7 @@ def columns_of(problem: Collective) -> Columns:
         before: int | np.ndarray
         after: int | np.ndarray
         if problem.kind == "custom":
-            before, after = set_of(problem.conditions[0][part]), set_of(problem.conditions[1][part])
+            before, after = named(problem.conditions[0][part]), named(problem.conditions[1][part])
             per_buffer = 0
         elif problem.kind == "send_recv":
             before, after = set_of([problem.pairs[part][0]]), set_of([problem.pairs[part][1]])

@@ -58,7 +58,7 @@ def collect(settings: Sequence[Setting], out: Path, jobs: int) -> list[dict[str,
         setting = settings[at]
         told = f"{row['no_overlap_s'] * 1e3:,.3f} ms" if row["status"] == "ok" else row["reason"]
         print(f"[{count:{len(str(len(todo)))}}/{len(todo)}] {setting.workload} on {setting.network} {setting.servers}x"
-              f"{setting.ports} at {setting.port_gbps * 8:g} Gb/s, seed {setting.seed}: {told}", file=sys.stderr)  # fmt: skip
+              f"{setting.ports}, seed {setting.seed}: {told}", file=sys.stderr)  # fmt: skip
     return [row for row in rows if row is not None]
 
 

@@ -14,7 +14,7 @@ from experiments.topoopt_study.settings import Setting
 from experiments.workloads import IterationTime, Placement, read_workload
 from schedules import Schedule, demanded, verify
 from simulator import bound, simulate_us
-from synthesizers.exchange import exchange
+from synthesizers.exchange import Routes, exchange
 from synthesizers.topoopt import routes_on
 from topologies import Demand
 from topologies.costs import Costs
@@ -62,13 +62,16 @@ def measure(setting: Setting) -> dict[str, Any]:
     search_s = time.perf_counter() - begin
     paths = 0 if setting.network == "topoopt_released" else _PATHS
     # An estimate chose; what simulates worse than what the search began with is not taken.
-    timed = [(each, *_timed(each, each.demand, paths)) for each in tried]
-    best, joint, joint_us = min(timed, key=lambda one: one[2] / 1e6 + placement.compute_s(one[0].strategy))
+    timed = []
+    for each in tried:
+        routes = routes_on(each.topology, each.demand, each.rings, paths)
+        timed.append((each, routes, *_timed(each, each.demand, routes)))
+    best, routes, joint, joint_us = min(timed, key=lambda one: one[3] / 1e6 + placement.compute_s(one[0].strategy))
     demand = best.demand
     all_reduce = Demand(demand.num_npus, demand.groups, demand.group_bytes)
     mp = Demand(demand.num_npus, traffic=demand.traffic)
     all_reduce_us, mp_us = (
-        joint_us if part.size == demand.size else _timed(best, part, paths)[1] if part.size else 0.0
+        joint_us if part.size == demand.size else _timed(best, part, routes)[1] if part.size else 0.0
         for part in (all_reduce, mp)
     )
     iteration = IterationTime(placement.compute_s(best.strategy), mp_us / 1e6, joint_us / 1e6)
@@ -82,11 +85,9 @@ def measure(setting: Setting) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _timed(candidate: Candidate, part: Demand, paths: int) -> tuple[Schedule, float]:
+def _timed(candidate: Candidate, part: Demand, routes: Routes) -> tuple[Schedule, float]:
     """Return the verified schedule of a candidate's demand, or of a part of it, and its time in µs."""
-    topology = candidate.topology
-    routes = routes_on(topology, part, candidate.rings, paths)
-    schedule = exchange(topology, demanded(part), candidate.rings, routes)
+    schedule = exchange(candidate.topology, demanded(part), candidate.rings, routes)
     verify(schedule)
     return schedule, simulate_us(schedule, part.size)
 
