@@ -51,7 +51,7 @@ class Synthesizer(ABC):
         The paper, or where the algorithm is from.
     version : str
         Changed whenever the same problem may get another schedule.
-    wires : bool
+    chooses_network : bool
         Whether it also chooses the network where the problem's topology is a `Fabric`.
     Options : type
         A frozen `msgspec.Struct` (see `OptionsBase`).
@@ -60,7 +60,7 @@ class Synthesizer(ABC):
     name: ClassVar[str]
     reference: ClassVar[str]
     version: ClassVar[str] = "1"
-    wires: ClassVar[bool] = False
+    chooses_network: ClassVar[bool] = False
     Options: ClassVar[type[OptionsBase]] = OptionsBase
 
     def supports(self, problem: Problem) -> str | None:  # noqa: ARG002
@@ -90,7 +90,7 @@ class Synthesizer(ABC):
 
 def refusal(synthesizer: Synthesizer, problem: Problem) -> object:
     """Return what `supports` says of a problem, or why a fabric is nothing for a synthesizer that wires none."""
-    if isinstance(problem.topology, Fabric) and not synthesizer.wires:
+    if isinstance(problem.topology, Fabric) and not synthesizer.chooses_network:
         return f"schedules on a network that is there; {problem.topology.name} is not wired yet"
     return synthesizer.supports(problem)
 

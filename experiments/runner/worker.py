@@ -108,6 +108,7 @@ class _Timed(Synthesizer):
         # What is asked of the class is the inner one's; mypy would have these on the class.
         self.name, self.reference, self.version = inner.name, inner.reference, inner.version  # type: ignore[misc]
         self.Options = inner.Options  # type: ignore[misc]
+        self.chooses_network = inner.chooses_network  # type: ignore[misc]
 
     def supports(self, problem: Problem) -> str | None:
         return self.inner.supports(problem)

@@ -58,7 +58,7 @@ class TopoOpt(Synthesizer):
         "W. Wang et al., TopoOpt: Co-optimizing Network Topology and Parallelization Strategy for Distributed Training "
         "Jobs, NSDI 2023 (arXiv 2202.00433)"
     )
-    wires = True
+    chooses_network = True
     Options = TopoOptOptions
 
     def supports(self, problem: Problem) -> str | None:
