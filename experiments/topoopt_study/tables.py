@@ -56,13 +56,16 @@ def comparison(rows: Sequence[Row]) -> str:
 
 def remarks(rows: Sequence[Row]) -> list[str]:
     """Return the lines that say why rows failed: each reason once for a network and case, with where it came up."""
-    where: dict[tuple[str, Case, str], dict[str, None]] = {}
+    where: dict[tuple[str, Case, str], dict[str, set[float]]] = {}
     for row in rows:
         if row["status"] != "ok":
             key = row["network"], row["case"], " ".join(str(row["reason"]).split())
-            where.setdefault(key, {})[f"{workload_label(row['workload'])} at {row['gbit_per_s']:g} Gb/s"] = None
-    said = [f"- {LOOKS[network].label}, {case}: failed: {reason} ({', '.join(places)})"
-            for (network, case, reason), places in where.items()]  # fmt: skip
+            where.setdefault(key, {}).setdefault(row["workload"], set()).add(row["gbit_per_s"])
+    said = []
+    for (network, case, reason), places in where.items():
+        told = [f"{workload_label(workload)} at {', '.join(f'{width:g}' for width in sorted(widths))} Gb/s"
+                for workload, widths in places.items()]  # fmt: skip
+        said.append(f"- {LOOKS[network].label}, {case}: failed: {reason} ({'; '.join(told)})")
     return ["## Remarks", "", *said, ""] if said else []
 
 

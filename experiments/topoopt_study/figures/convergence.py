@@ -43,8 +43,8 @@ def convergence_figure(rows: Sequence[Row], case: Case) -> Figure | None:
     legend(figure, drawn)
     seeds = max(len(each) for each in traces.values())
     note(figure, f"{case}, {bandwidths(chosen)[0]:g} Gb/s; the search's own estimate of an iteration, not simulated. "
-                 f"Line: median over {seeds} seeds; band: least to most.\nRandom search: wirings by chance, as many "
-                 "evaluations.")  # fmt: skip
+                 f"Line: median over {seeds} seeds; band: least to most.\nRandom search: strategies and wirings by "
+                 "chance, as many evaluations.")  # fmt: skip
     return figure
 
 

@@ -62,4 +62,6 @@ def _panel(axes: Axes, names: Sequence[str], found: dict[str, list[Row]]) -> Non
     axes.grid(False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.margins(x=0.2)
+    axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.12g}")
     axes.set_xlim(left=0)
