@@ -1,32 +1,28 @@
-"""What every ``reproduce_*.py`` does: run a shipped experiment file with the engine, then write the paper's figures.
+"""What ``reproduce_*.py`` of one synthesizer do: run a shipped experiment file with the engine, then write the figures.
 
-The full file is ``configs/NAME.yaml`` and its results are in ``results/NAME``; the quick one is
-``configs/NAME_quick.yaml``, with results in ``results/NAME/quick``. As with `collbench run`, the same command goes on
-where it was stopped.
+As with `collbench run`, the same command goes on where it was stopped. Options, files and folders are those of
+`study_command`.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from experiments.conclusion import complaints, conclude
 from experiments.files import Experiment, expand, read_experiment
-from experiments.interruption import Terminated, signalled, watch
 from experiments.runner.campaign import Plan, carry_out, plan
 from experiments.runner.store import Store
+from experiments.study_command import CONFIGS, Command
 from topologies.atomic import write_text
-from topologies.exceptions import CollbenchError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_CONFIGS = Path(__file__).parent / "configs"
+_CONFIGS = CONFIGS
 
 
 @dataclass(frozen=True)
@@ -49,39 +45,17 @@ class Study:
     write: Callable[[pd.DataFrame, Path], list[str]]
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}; --help lists the options\n")
-
-
 def main(study: Study, argv: Sequence[str] | None = None) -> int:
     """Run the command of a study and return its exit status."""
-    usual = Path("results", study.name)
-    parser = _Parser(prog=f"reproduce_{study.name}", description=study.description)
-    parser.add_argument("--quick", action="store_true", help="small networks, few sizes: about a minute")
-    parser.add_argument("--out", type=Path, metavar="DIR", help=f"default: {usual}, or {usual / 'quick'}")
-    parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, metavar="N", help="runs at a time")
-    parser.add_argument("--draw", action="store_true", help="run nothing: tables and figures of the results in DIR")
-    arguments = parser.parse_args(argv)
-    config = _CONFIGS / f"{study.name}{'_quick' if arguments.quick else ''}.yaml"
-    out = arguments.out or (usual / "quick" if arguments.quick else usual)
-    try:
-        watch()
-        return draw(study, config, out) if arguments.draw else reproduce(study, config, out, arguments.jobs)
-    except BaseException as error:
-        if (kind := signalled(error)) is not None:
-            word, status = ("told to end", 143) if kind is Terminated else ("interrupted", 130)
-            print(f"{word}; what was finished is in {out}, the same command goes on from there", file=sys.stderr)
-            return status
-        if isinstance(error, OSError):
-            print(f"cannot write into {out}: {error.strerror or error}; choose another --out", file=sys.stderr)
-        elif isinstance(error, CollbenchError):
-            print(error, file=sys.stderr)
-        else:
-            raise
-    return 1
+    command = Command(
+        study.name,
+        study.description,
+        "small networks, few sizes: about a minute",
+        _CONFIGS,
+        lambda config, out, jobs: reproduce(study, config, out, jobs),
+        lambda config, out: draw(study, config, out),
+    )
+    return command.main(argv)
 
 
 def reproduce(study: Study, config: Path, out: Path, jobs: int = 1) -> int:
@@ -147,10 +121,3 @@ def _verdict(work: Plan) -> int:
     for text in said:
         print(text, file=sys.stderr)
     return status
-
-
-def _jobs(text: str) -> int:
-    """Return a number of jobs."""
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 1024, found {text!r}")
-    return int(text)

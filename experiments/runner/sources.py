@@ -28,9 +28,16 @@ def scoring_code() -> str:
 
 
 @cache
-def code_behind(module: str) -> str:
-    """Return the hash of the code of a module and of all of ours that it imports."""
-    return _hash({module}, _OURS | {"experiments"})
+def code_behind(module: str, apart: frozenset[str] = frozenset()) -> str:
+    """Return the hash of the code of a module and of all of ours that it imports.
+
+    Parameters
+    ----------
+    module : str
+    apart : frozenset of str
+        Modules that do not count, nor what only they import: those of packages that hand on names that are not used.
+    """
+    return _hash({module}, _OURS | {"experiments"}, apart)
 
 
 def code_of(synthesizer: Synthesizer) -> str:
@@ -45,13 +52,13 @@ def _code_of(kind: type) -> str:
     return _hash(modules, _OURS | {_top(name) for name in modules})
 
 
-def _hash(modules: set[str], packages: frozenset[str]) -> str:
+def _hash(modules: set[str], packages: frozenset[str], apart: frozenset[str] = frozenset()) -> str:
     """Return the hash of modules and of what they import from some top-level packages."""
-    lines = sorted(f"{name} {_read(name)[0]}" for name in reached(modules, packages))
+    lines = sorted(f"{name} {_read(name)[0]}" for name in reached(modules, packages, apart))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
 
 
-def reached(modules: set[str], packages: frozenset[str]) -> set[str]:
+def reached(modules: set[str], packages: frozenset[str], apart: frozenset[str] = frozenset()) -> set[str]:
     """Return modules and all that they import from some top-level packages, directly or not.
 
     Parameters
@@ -59,10 +66,12 @@ def reached(modules: set[str], packages: frozenset[str]) -> set[str]:
     modules : set of str
         Names of modules; one that is not written in Python is left out.
     packages : frozenset of str
+    apart : frozenset of str
+        Modules that are left out, and not looked into.
     """
     seen, todo = set(modules), list(modules)
     while todo:
-        found = {name for name in _read(todo.pop())[1] if _top(name) in packages} - seen
+        found = {name for name in _read(todo.pop())[1] if _top(name) in packages} - seen - apart
         seen |= found
         todo += found
     return {name for name in seen if _read(name)[0]}

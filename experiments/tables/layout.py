@@ -132,9 +132,9 @@ class _Cells:
         """Return a cell as text."""
         if not self.worked[place]:
             return {"unsupported": "–", "ok": "n/a"}.get(self.status[place], self.status[place])
-        text = _figure(float(self.number[place]))
+        text = four_digits(float(self.number[place]))
         if spread and self.spread[place]:
-            text += f" ± {_figure(float(self.spread[place]))}"
+            text += f" ± {four_digits(float(self.spread[place]))}"
         if self.worked[place] < self.problems[place]:
             text += f" ({self.worked[place]} of {self.problems[place]})"
         return text
@@ -193,7 +193,7 @@ def _best(numbers: np.ndarray, more: bool) -> np.ndarray:
     return near
 
 
-def _figure(number: float) -> str:
+def four_digits(number: float) -> str:
     """Return a number to four digits, without an exponent."""
     if number == 0 or not np.isfinite(number):
         return "0" if number == 0 else str(number)

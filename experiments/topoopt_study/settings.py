@@ -72,7 +72,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 def read_settings(path: Path) -> list[Setting]:
-    """Return the settings of a study file, in the order in which the file has them.
+    """Return the settings of a study file, in the order in which the file has them, each once.
 
     Raises
     ------
@@ -92,23 +92,32 @@ def read_settings(path: Path) -> list[Setting]:
     except msgspec.ValidationError as error:
         raise located(document, str(error)) from None
     latency_us = _quantity(document, found.latency, parse_time, ("latency",))
-    settings = []
+    if not found.cases:
+        raise document.error(("cases",), "cases: expected at least one, found none")
+    settings: dict[Setting, None] = {}  # a set that keeps the order
     for at, case in enumerate(found.cases):
         place = ("cases", at)
+        for key in ("bandwidth", "workloads", "networks"):
+            if not getattr(case, key):
+                raise document.error((*place, key), f"{key}: expected at least one, found none")
         _require_named(document, case.workloads, list(shipped()), (*place, "workloads"))
         _require_named(document, case.networks, list(NETWORKS), (*place, "networks"))
         for key, least, values in (("servers", 2, [case.servers]), ("ports", 1, case.ports), ("seeds", 0, case.seeds),
                                    ("budget", 1, [case.budget])):  # fmt: skip
             if not values or min(values) < least:
-                raise document.error((*place, key), f"{key}: expected {least} or more, found {values}")
-        widths = [_quantity(document, each, parse_bandwidth, (*place, "bandwidth")) for each in case.bandwidth]
-        settings += [
+                found_there = ", ".join(map(str, values)) or "none"
+                raise document.error((*place, key), f"{key}: expected {least} or more, found {found_there}")
+        widths = [
+            _quantity(document, each, parse_bandwidth, (*place, "bandwidth", number))
+            for number, each in enumerate(case.bandwidth)
+        ]
+        settings |= dict.fromkeys(
             Setting(workload, network, case.servers, ports, gbps, latency_us, seed, case.budget)
             for ports, gbps, workload, network, seed in itertools.product(
                 case.ports, widths, case.workloads, case.networks, case.seeds
             )
-        ]
-    return settings
+        )
+    return list(settings)
 
 
 def _quantity(document: Document, text: str, parse: Any, place: tuple) -> float:
@@ -121,6 +130,6 @@ def _quantity(document: Document, text: str, parse: Any, place: tuple) -> float:
 
 def _require_named(document: Document, names: list[str], known: list[str], place: tuple) -> None:
     """Refuse a name that nobody has."""
-    for name in names:
+    for at, name in enumerate(names):
         if name not in known:
-            raise document.error(place, f"unknown name {name!r}; expected one of {', '.join(known)}")
+            raise document.error((*place, at), f"unknown name {name!r}; expected one of {', '.join(known)}")
