@@ -17,12 +17,17 @@ if __package__ in (None, ""):
     # Run as a file, Python puts this folder on the path, where our modules would hide libraries of the same names.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+from experiments import reproduction as engine
 from experiments.study_command import CONFIGS, Command
 from experiments.topoopt_study import write_study
+from experiments.topoopt_study.ablation import write_ablation
 from experiments.topoopt_study.collection import collect
 from experiments.topoopt_study.rows import read_results
 from experiments.topoopt_study.settings import read_settings
 from topologies.atomic import write_text
+
+#: Every schedule on every network, run by the engine; its results are in a folder of this name.
+ABLATION = engine.Study("ablation", "What the topology gains and what the schedule gains.", write_ablation)
 
 #: A time below its bound by more than rounding.
 _BELOW = 1 - 1e-9
@@ -56,11 +61,12 @@ def reproduce(config: Path, out: Path, jobs: int = 1) -> int:
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "experiment.yaml", config.read_text(encoding="utf-8"))
     rows = collect(settings, out, jobs)
-    draw(config, out)
-    return _verdict(rows)
+    draw_rows(out)
+    ablated = engine.reproduce(ABLATION, _ablation_file(config), out / ABLATION.name, jobs)
+    return max(_verdict(rows), ablated)
 
 
-def draw(config: Path, out: Path) -> int:  # noqa: ARG001  the results say all that the file says
+def draw(config: Path, out: Path) -> int:
     """Write tables and figures from the results in a folder, print what there is to say, and return 0.
 
     Raises
@@ -68,8 +74,18 @@ def draw(config: Path, out: Path) -> int:  # noqa: ARG001  the results say all t
     CollbenchError
         There are no results, or the folder cannot be written.
     """
+    draw_rows(out)
+    return engine.draw(ABLATION, _ablation_file(config), out / ABLATION.name)
+
+
+def draw_rows(out: Path) -> None:
+    """Write the tables and figures of iterations."""
     print("\n".join(write_study(read_results(out), out)))
-    return 0
+
+
+def _ablation_file(config: Path) -> Path:
+    """Return the experiment file of the ablation that goes with a study file, full or quick."""
+    return CONFIGS / config.name.replace("topoopt", "topoopt_ablation")
 
 
 def _verdict(rows: Sequence[dict[str, Any]]) -> int:

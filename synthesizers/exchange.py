@@ -136,6 +136,9 @@ def _sent(cut: Collective, moves: np.ndarray, before: np.ndarray, after: np.ndar
     if len(pair) and (not len(routes.pairs) or (routes.pairs[at] != pair).any()):
         missing = int(pair[0] if not len(routes.pairs) else pair[np.argmax(routes.pairs[at] != pair)])
         raise SynthesisError(f"exchange: no route from NPU {missing // cut.num_npus} to NPU {missing % cut.num_npus}")
+    # Everybody's next, then everybody's second next: were they in the order of targets, all would send to one at once.
+    turn = np.lexsort((source, (target - source) % cut.num_npus))
+    moves, at = moves[turn], at[turn]
     chunk = (moves[:, None] * cut.chunks + np.arange(cut.chunks)).ravel()
     count = len(chunk)
     return _Sends(np.zeros(count, np.int64), chunk, np.repeat(at, cut.chunks), np.zeros(count, bool), routes.start,

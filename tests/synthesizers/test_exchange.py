@@ -11,7 +11,7 @@ from schedules import collective, demanded, verify
 from simulator import LinkModel, simulate_us
 from synthesizers.exchange import Routes, exchange
 from synthesizers.rings import Circuit
-from topologies import Demand, Paths, SynthesisError, fabric
+from topologies import Demand, Paths, SynthesisError, fabric, switch
 
 NONE = Routes(np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64))
 
@@ -88,6 +88,12 @@ class TestTraffic:
         stored = simulate_us(schedule, 300_000_000, LinkModel(switching="store_and_forward")) / 1e3
         assert stored == pytest.approx(ms, rel=1e-6)
         assert simulate_us(schedule, 300_000_000) / 1e3 == pytest.approx(24.0, rel=1e-6)
+
+    def test_nobody_is_swamped(self):
+        """Around one switch an AllToAll takes turns: all receive all the time, and it takes what the ports take."""
+        topology = switch(8, 10.0, 0.0)
+        schedule = exchange(topology, collective("all_to_all", 8), {}, shortest(topology))
+        assert simulate_us(schedule, 8 * 10**6) == pytest.approx(700.0, rel=1e-6)
 
     def test_pieces_follow_their_chunk(self):
         """`pieces` cuts one-to-one chunks too, and nothing is lost."""
