@@ -157,6 +157,14 @@ class TestExample:
         assert snake.supports(Problem(ring(9), collective("all_gather", 9), 9)) is None
 
 
+def test_python_of_a_page_runs():
+    """The lines of Python on the page of TopoOpt run as they stand, and the schedule that they make is right."""
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "topoopt.md").read_text(), re.DOTALL)
+    names: dict = {}
+    exec(code, names)
+    assert names["schedule"].topology.name == "fabric:8x3@12.5GB/s,1us, topoopt"
+
+
 class TestLinks:
     @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
     def test_links_lead_to_files(self, page):
