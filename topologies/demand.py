@@ -13,6 +13,9 @@ import numpy as np
 
 from topologies.exceptions import CollectiveError
 
+#: Bytes of a group or of a pair stay below this, so that no sum of them overflows.
+_MOST_BYTES, _MOST_IN_ALL = 2**50, 2**62
+
 
 @dataclass(frozen=True, eq=False)
 class Demand:
@@ -42,18 +45,24 @@ class Demand:
 
     def __post_init__(self) -> None:
         groups = tuple(tuple(int(npu) for npu in group) for group in self.groups)
-        sizes = tuple(int(nbytes) for nbytes in self.group_bytes)
+        sizes = tuple(_whole(nbytes) for nbytes in self.group_bytes)
         shape = (self.num_npus, self.num_npus)
         traffic = np.zeros(shape, np.int64) if self.traffic is None else np.array(self.traffic)
         if len(groups) != len(sizes):
             raise CollectiveError(f"demand: {len(groups)} groups but {len(sizes)} sizes; expected one for each")
-        for group, nbytes in zip(groups, sizes, strict=True):
-            if len(set(group)) != len(group) or len(group) < 2 or nbytes < 0:
-                raise CollectiveError(f"demand: group {group}, {nbytes} bytes; expected two or more different servers")
+        for group, _nbytes in zip(groups, sizes, strict=True):
+            if len(set(group)) != len(group) or len(group) < 2:
+                raise CollectiveError(f"demand: group {group}; expected two or more different servers")
             if not all(0 <= npu < self.num_npus for npu in group):
                 raise CollectiveError(f"demand: group {group} names a server outside 0…{self.num_npus - 1}")
         if traffic.shape != shape or traffic.dtype.kind not in "iu" or (traffic < 0).any() or traffic.diagonal().any():
             raise CollectiveError(f"demand: traffic must be whole bytes ≥ 0 of shape {shape}, and zero on the diagonal")
+        pairs = traffic.ravel().tolist()  # Python's integers do not overflow
+        most, total = max(pairs, default=0), sum(pairs) + sum(sizes)
+        if most >= _MOST_BYTES or total >= _MOST_IN_ALL:
+            raise CollectiveError(
+                f"demand: {most} bytes from one server to one other, {total} in all; expected under 2^50, and under 2^62"
+            )
         traffic = traffic.astype(np.int64)
         traffic.setflags(write=False)
         object.__setattr__(self, "groups", groups)
@@ -74,3 +83,10 @@ class Demand:
     def size(self) -> int:
         """Bytes of the collective that `schedules.demanded` makes: each group's buffer once, and all MP traffic."""
         return self.reduced_bytes + self.mp_bytes
+
+
+def _whole(nbytes: object) -> int:
+    """Return the bytes of a group; refuse what is no number of bytes."""
+    if isinstance(nbytes, bool) or not isinstance(nbytes, int | np.integer) or not 0 <= nbytes < _MOST_BYTES:
+        raise CollectiveError(f"demand: {nbytes!r} bytes of a group; expected a whole number from 0 to under 2^50")
+    return int(nbytes)

@@ -6,6 +6,8 @@ a second cable between the same two servers is worth less than the first.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 #: Degrees of preference that stand for chance.
@@ -33,10 +35,18 @@ def match_rounds(traffic: np.ndarray, ports: np.ndarray) -> tuple[tuple[tuple[in
     -----
     networkx's Blossom algorithm takes about 1.2 s a round for 128 servers with 8,128 different weights.
     """
+    amounts, left = np.asarray(traffic, np.int64), np.asarray(ports, np.int64)
+    return _rounds(amounts.tobytes(), left.tobytes(), len(left))
+
+
+@lru_cache(maxsize=64)  # a search asks for the same demand again and again, at other bandwidths too
+def _rounds(amounts: bytes, ports: bytes, servers: int) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """Return the rounds for a traffic matrix and ports as bytes of int64."""
     import networkx as nx
 
-    left = np.asarray(ports).tolist()
-    servers, most = len(left), max(left, default=0)
+    traffic = np.frombuffer(amounts, np.int64).reshape(servers, servers)
+    left = np.frombuffer(ports, np.int64).tolist()
+    most = max(left, default=0)
     # 2^rounds times the bytes, so that every half is a whole number. Python's integers do not overflow.
     both = np.triu(traffic + traffic.T, 1)
     weight = {(a, b): int(both[a, b]) << most for a, b in np.argwhere(both).tolist()}

@@ -8,7 +8,7 @@ the schedule gains can be told apart.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -17,10 +17,11 @@ from schedules import Schedule, collective, demand_of
 from synthesizers.base import OptionsBase, Synthesizer, parse_options
 from synthesizers.exchange import Routes, exchange
 from synthesizers.problem import Problem
+from synthesizers.topoopt.estimate import Estimator
 from synthesizers.topoopt.paths import route_traffic
 from synthesizers.topoopt.permutations import Variant
 from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on
-from synthesizers.topoopt.wiring import Wiring, find_topology
+from synthesizers.topoopt.wiring import SPLITS, Split, Wiring, find_topology
 from synthesizers.tuning import MAX_HOPS, Pieces, tuned
 from topologies import Demand, Fabric, Paths, Topology, fabric
 from topologies.exceptions import OptionError, SynthesisError
@@ -36,6 +37,9 @@ class TopoOptOptions(OptionsBase, frozen=True):
     ----------
     variant : {"paper", "released", "exhaustive"}
         How the fabric is wired: as in the paper, as in the authors' code, or with the best jumps of all.
+    split : {"auto", "buffers", "sent"}
+        What of AllReduce is set against one-to-one traffic where ports are split: its buffers, as in the paper, or the
+        bytes that rings send. auto: the wiring on which less is on the busiest link; the first of equals.
     schedule : str
         ``rings``, or another synthesizer, which then schedules on the network that TopoOpt wired.
     paths : int
@@ -45,6 +49,7 @@ class TopoOptOptions(OptionsBase, frozen=True):
     """
 
     variant: Variant = "paper"
+    split: Split | Literal["auto"] = "auto"
     schedule: str = RINGS
     paths: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     pieces: Pieces = "auto"
@@ -89,7 +94,7 @@ class TopoOpt(Synthesizer):
         wiring: Wiring | None = None
         topology = problem.topology
         if isinstance(topology, Fabric):
-            wiring = find_topology(topology, demand, options.variant)
+            wiring = _wired(topology, demand, options)
             topology = wiring.topology
         if options.schedule != RINGS:
             return _by_another(replace(problem, topology=topology), options)
@@ -110,6 +115,15 @@ class TopoOpt(Synthesizer):
         if pieces == "auto" and problem.collective.num_chunks * topology.num_npus > MAX_HOPS:
             pieces = 1
         return tuned(problem, build, pieces)
+
+
+def _wired(unwired: Fabric, demand: Demand, options: TopoOptOptions) -> Wiring:
+    """Return the wiring of the options; of both readings of the split that with the lower estimate."""
+    splits = SPLITS if options.split == "auto" else (options.split,)
+    found = [find_topology(unwired, demand, options.variant, split) for split in splits]
+    if len({wiring.topology for wiring in found}) == 1:
+        return found[0]
+    return min(found, key=lambda wiring: Estimator(wiring.topology, circuits(wiring)).time_us(demand))
 
 
 def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> Routes:

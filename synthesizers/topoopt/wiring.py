@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -20,6 +20,12 @@ from synthesizers.topoopt.degrees import further_shares, shares_of_groups, split
 from synthesizers.topoopt.matching import match_rounds
 from synthesizers.topoopt.permutations import Variant, select_permutations, totient_perms
 from topologies import Demand, Fabric, SynthesisError, Topology
+
+#: What of AllReduce counts where ports are split between it and model-parallel traffic.
+Split = Literal["buffers", "sent"]
+
+#: Both, the paper's first.
+SPLITS: tuple[Split, ...] = ("buffers", "sent")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +90,7 @@ class _Plan:
     matched: tuple[tuple[tuple[int, int], ...], ...]
 
 
-def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", ring_ports: int | None = None) -> Wiring:
+def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", split: Split | int = "buffers") -> Wiring:
     """Return a wiring of the fabric for a demand; every server can reach every other.
 
     Parameters
@@ -97,8 +103,10 @@ def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", ri
         ``paper`` splits ports by bytes, chooses jumps by the geometric ladder and matches the rest. ``released`` is
         what the authors' code does: all ports go to rings, in pairs of jumps p and k − p, and none is matched.
         ``exhaustive`` is ``paper`` with the best jumps of all (see `select_permutations`).
-    ring_ports : int, optional
-        d_A, instead of what the bytes say; not for ``released``.
+    split : {"buffers", "sent"} or int
+        What of AllReduce is set against model-parallel traffic where ports are split: the bytes of its buffers, as in
+        the paper, or those that rings send, 2(k − 1) times as many for a group of k; or d_A itself. Not for
+        ``released``.
 
     Raises
     ------
@@ -119,12 +127,12 @@ def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", ri
             f"{fabric.name}: the released variant lays rings both ways, on two ports each, and found {fabric.ports}; "
             "use an even number of ports, or variant paper"
         )
-    plan = _plan(fabric, demand, variant, 0, ring_ports) or _plan(fabric, demand, variant, 1, ring_ports)
+    plan = _plan(fabric, demand, variant, 0, split) or _plan(fabric, demand, variant, 1, split)
     assert plan is not None  # a ring over all servers joins them
     return _wired(fabric, demand, variant, plan)
 
 
-def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, ring_ports: int | None) -> _Plan | None:
+def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, split: Split | int) -> _Plan | None:
     """Return how ports are used if each server first gives up `reserved` for rings over all; None if not joined."""
     groups, sizes = demand.groups, demand.group_bytes
     ports_of_ring = 2 if variant == "released" else 1
@@ -132,11 +140,7 @@ def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, ring_
     if variant == "released":
         degrees = (ports, 0)
     else:
-        # Bytes as servers send them: a ring of k sends a buffer 2(k − 1) times.
-        sent = sum(2 * (len(group) - 1) * nbytes for group, nbytes in zip(groups, sizes, strict=True))
-        degrees = split_degree(ports, sent, demand.mp_bytes)
-        if ring_ports is not None:
-            degrees = min(ring_ports, ports), max(ports - ring_ports, 0)
+        degrees = _degrees(ports, demand, split)
     rings = shares_of_groups(degrees[0], groups, sizes, fabric.num_npus)
     left = np.full(fabric.num_npus, ports)
     _take(left, groups, rings)
@@ -164,6 +168,15 @@ def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, ring_
     elif connecting:
         jumps = (_crossing_jump(parts),)
     return _Plan((degrees[0] * ports_of_ring, degrees[1] * ports_of_ring), further, jumps, matched)
+
+
+def _degrees(ports: int, demand: Demand, split: Split | int) -> tuple[int, int]:
+    """Return (d_A, d_MP)."""
+    if isinstance(split, int):
+        return min(split, ports), max(ports - split, 0)
+    weights = [2 * (len(group) - 1) if split == "sent" else 1 for group in demand.groups]
+    reduced = sum(weight * nbytes for weight, nbytes in zip(weights, demand.group_bytes, strict=True))
+    return split_degree(ports, reduced, demand.mp_bytes)
 
 
 def _take(left: np.ndarray, groups: Sequence[Sequence[int]], counts: Sequence[int] | np.ndarray) -> None:

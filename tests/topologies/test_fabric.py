@@ -57,6 +57,10 @@ class TestDemand:
         ("given", "message"),
         [({"groups": [[0, 1]]}, "1 groups but 0 sizes"), ({"groups": [[0]], "group_bytes": [3]}, "two or more"),
          ({"groups": [[0, 9]], "group_bytes": [3]}, "outside 0…2"),
+         ({"groups": [[0, 1]], "group_bytes": [-1]}, "expected a whole number from 0"),
+         ({"groups": [[0, 1]], "group_bytes": [1.7]}, "expected a whole number from 0"),
+         ({"groups": [[0, 1]], "group_bytes": [10**19]}, "expected a whole number from 0"),
+         ({"traffic": np.array([[0, 2**63 + 5, 0], [0, 0, 0], [0, 0, 0]], np.uint64)}, r"expected under 2\^50"),
          ({"traffic": np.ones((3, 3), int)}, "zero on the diagonal"), ({"traffic": np.zeros((3, 3))}, "whole bytes")],
     )  # fmt: skip
     def test_refusals(self, given, message):

@@ -98,15 +98,28 @@ class TestFindTopology:
         assert find_topology(fabric(4, 2), demand, "released").topology.name == "fabric:4x2, topoopt (released)"
 
     def test_rings_and_cables(self):
-        """With as much traffic as a ring sends, two of four ports match, twice the same pairs if these are heavy."""
+        """With as much traffic as AllReduce two of four ports match, twice the same pairs if these are heavy."""
         traffic = np.zeros((4, 4), int)
         traffic[0, 1] = traffic[2, 3] = 800
         traffic[0, 2] = traffic[1, 3] = 300
-        wiring = find_topology(fabric(4, 4), Demand(4, [range(4)], [366], traffic))
+        wiring = find_topology(fabric(4, 4), Demand(4, [range(4)], [2200], traffic))
         assert wiring.degrees == (2, 2)
         assert wiring.groups[0].jumps == (1, 3)
         assert wiring.matched == (((0, 1), (2, 3)), ((0, 1), (2, 3)))
         assert wiring.cables.tolist() == [[8, 9], [10, 11], [12, 13], [14, 15]]
+
+    @pytest.mark.parametrize(
+        ("reduced", "moved", "buffers", "sent"),
+        [(3, 1, (3, 1), (4, 0)), (1, 1, (2, 2), (4, 0)), (1, 3, (1, 3), (4, 0)), (1, 100, (1, 3), (1, 3))],
+    )  # fmt: skip
+    def test_both_readings_of_the_split(self, reduced, moved, buffers, sent):
+        """Ports are split by the bytes of buffers as in the paper, by those that rings send, or as told."""
+        traffic = np.zeros((8, 8), int)
+        traffic[0, 4] = moved * 10**6
+        demand = Demand(8, [range(8)], [reduced * 10**6], traffic)
+        assert find_topology(fabric(8, 4), demand).degrees == buffers
+        assert find_topology(fabric(8, 4), demand, split="sent").degrees == sent
+        assert find_topology(fabric(8, 4), demand, split=2).degrees == (2, 2)
 
     def test_group_in_another_order(self):
         """Rings follow the group's rank order, not the servers' numbers."""
