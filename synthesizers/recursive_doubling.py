@@ -1,8 +1,9 @@
 """Recursive doubling: in each of lg p steps every rank exchanges all that it has with a partner twice as far away.
 
 An AllReduce exchanges and adds up whole vectors, so that it takes half as many steps as halving and doubling and is
-the faster one for small sizes; an AllGather doubles what each rank holds (Thakur, Rabenseifner, Gropp 2005). For p ranks that are no power of two, q the power below, the second of each of the first p − q pairs of
-neighbours hands in what it has before and gets the result after, and the others run as q ranks.
+the faster one for small sizes; an AllGather doubles what each rank holds (Thakur, Rabenseifner, Gropp 2005). For p
+ranks that are no power of two, q the power below, the second of each of the first p − q pairs of neighbours hands in
+what it has before and gets the result after, and the others run as q ranks.
 """
 
 from __future__ import annotations
