@@ -24,12 +24,13 @@ COMMON_KINDS = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
 
 #: Of each built-in synthesizer, how the names of the cases begin, or end, that it refuses.
 _NOT_TO_ALL = ("all_to_all-", "gather-", "scatter-", "send_recv-")
-_NEITHER_HALF = ("broadcast-", "reduce-", "reduce_scatter-")
+_TO_SOME = ("broadcast-", "gather-", "reduce-", "reduce_scatter-", "scatter-", "send_recv-")
 REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "bruck": ((*_TO_SOME, "all_reduce-"), ()),
     "direct": ((), ()),
     "double_binary_tree": ((*_NOT_TO_ALL, "all_gather-", "reduce_scatter-"), ()),
     "halving_doubling": (("all_to_all-", "send_recv-"), ()),
-    "recursive_doubling": ((*_NOT_TO_ALL, *_NEITHER_HALF), ()),
+    "recursive_doubling": ((*_TO_SOME, "all_to_all-"), ()),
     "ring": (_NOT_TO_ALL, ()),
     "taccl": ((), ()),
     "tacos": (_NOT_TO_ALL, ("mesh:3x4-corners",)),  # which is not connected by itself
