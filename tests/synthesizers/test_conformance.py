@@ -30,6 +30,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "direct": ((), ()),
     "double_binary_tree": ((*_NOT_TO_ALL, "all_gather-", "reduce_scatter-"), ()),
     "halving_doubling": (("all_to_all-", "send_recv-"), ()),
+    "pairwise": ((*_TO_SOME, "all_gather-", "all_reduce-"), ()),
     "recursive_doubling": ((*_TO_SOME, "all_to_all-"), ()),
     "ring": (_NOT_TO_ALL, ()),
     "taccl": ((), ()),

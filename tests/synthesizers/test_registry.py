@@ -17,7 +17,17 @@ from synthesizers.registry import GROUP, load, names
 from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
-BUILT_IN = {"bruck", "direct", "double_binary_tree", "halving_doubling", "recursive_doubling", "ring", "taccl", "tacos"}
+BUILT_IN = {
+    "bruck",
+    "direct",
+    "double_binary_tree",
+    "halving_doubling",
+    "pairwise",
+    "recursive_doubling",
+    "ring",
+    "taccl",
+    "tacos",
+}
 
 
 class Good(Synthesizer):
