@@ -18,16 +18,9 @@ from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {
-    "bruck",
-    "direct",
-    "double_binary_tree",
-    "halving_doubling",
-    "pairwise",
-    "recursive_doubling",
-    "ring",
-    "taccl",
-    "tacos",
-}
+    "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise", "recursive_doubling", "ring",
+    "taccl", "tacos",
+}  # fmt: skip
 
 
 class Good(Synthesizer):
