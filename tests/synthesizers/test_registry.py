@@ -19,7 +19,7 @@ from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {
     "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise", "recursive_doubling", "ring",
-    "taccl", "tacos",
+    "swing", "taccl", "tacos",
 }  # fmt: skip
 
 
