@@ -42,10 +42,11 @@ class Swing(Synthesizer):
         Parameters
         ----------
         variant : {"auto", "bandwidth", "latency"}
-            Halves of what is left are exchanged, or whole vectors (AllReduce only). ``auto``: the faster by simulation.
+            Halves of what is left are exchanged, as always in an AllGather or ReduceScatter, or whole vectors.
+            ``auto``: the faster by simulation.
         ports : {"auto", "all", "one"}
-            As many collectives at once as a torus has ports, or one. ``auto``: the faster by simulation; where all
-            ports take more hops than any synthesizer tries, one.
+            As many collectives at once as a torus has ports, or one. ``auto``: the faster by simulation; all,
+            where they take more hops than are compared.
         """
 
         variant: Variant | Literal["auto"] = "auto"
@@ -58,7 +59,7 @@ class Swing(Synthesizer):
             return f"Swing makes {', '.join(_KINDS)}, not {kind}"
         odd = next((len(group) for group in problem.collective.groups if len(group) & (len(group) - 1)), None)
         return (
-            None if odd is None else f"Swing's exchanges add each rank up once for powers of two only, not {odd} ranks"
+            None if odd is None else f"Swing's exchanges add each rank up once in powers of two only, not {odd} ranks"
         )
 
     def synthesize(self, problem: Problem, options: Options) -> Schedule:
@@ -71,12 +72,10 @@ class Swing(Synthesizer):
         paths = Paths(network, sorted(problem.collective.members))
         found = []
         for variant in variants:
-            if options.ports != "all":
-                found.append(_schedule(problem, paths, variant, [each[:1] for each in swings]))
-            if options.ports == "all" or (
-                options.ports == "auto" and found[-1].num_hops * max(len(each) for each in swings) <= MAX_HOPS
-            ):
+            if options.ports != "one":
                 found.append(_schedule(problem, paths, variant, swings))
+            if options.ports == "one" or (options.ports == "auto" and found[-1].num_hops <= MAX_HOPS):
+                found.append(_schedule(problem, paths, variant, [each[:1] for each in swings]))
         return fastest(problem, found)
 
 
