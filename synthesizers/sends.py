@@ -68,6 +68,37 @@ def routed(
                      bundle=bundle, notes=notes)  # fmt: skip
 
 
+def exchanged(
+    topology: Topology,
+    collective: Collective,
+    step: np.ndarray,
+    chunk: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    *,
+    reduce: np.ndarray | None = None,
+    paths: Paths | None = None,
+    notes: Mapping[str, Any] | None = None,
+) -> Schedule:
+    """Return the fifo schedule of exchanges: all that goes from one NPU to another in a step is one message.
+
+    Parameters
+    ----------
+    step : (K,) int array
+        In any order; the sends of a step read what was there before it.
+
+    The others are those of `routed`, which says what is raised too.
+    """
+    order = np.lexsort((chunk, target, source, step))
+    step, chunk, source, target = (np.asarray(column, np.int64)[order] for column in (step, chunk, source, target))
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(step) != 0) | (np.diff(source) != 0) | (np.diff(target) != 0)
+    message = np.cumsum(first) - 1
+    alone = np.bincount(message, minlength=1)[message] == 1
+    return routed(topology, collective, chunk, source, target, step=step, bundle=np.where(alone, -1, message),
+                  reduce=None if reduce is None else np.asarray(reduce)[order], paths=paths, notes=notes)  # fmt: skip
+
+
 def on_routes(
     topology: Topology,
     collective: Collective,

@@ -28,13 +28,19 @@ LABELS = {
     "ring": "Ring",
     "direct": "Direct",
     "halving_doubling": "Halving-doubling",
+    "recursive_doubling": "Recursive doubling",
+    "swing": "Swing",
     "double_binary_tree": "Double binary tree",
+    "binomial": "Binomial tree",
+    "bruck": "Bruck",
+    "pairwise": "Pairwise",
     "tacos": "TACOS",
     "taccl": "TACCL",
     "topoopt": "TopoOpt",
 }
 
-#: Colours stay with a synthesizer from plot to plot, whichever others it is drawn with.
+#: Colours stay with a synthesizer from plot to plot, whichever others it is drawn with. There are not enough that
+#: anybody can tell apart: the classic baselines without one here get what is left in a plot, and a marker.
 _COLOURS = {
     "ring": "#0072B2",
     "direct": "#56B4E9",

@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from experiments.plots.style import LABELS, colour_of, label_of, save, styled
+from experiments.plots.style import LABELS, colour_of, label_of, looks, save, styled
 from experiments.tacos_study.bandwidth import bandwidth_figure
 from experiments.tacos_study.scaling import PUBLISHED, scaling_figure
 from topologies.exceptions import CollbenchError
@@ -127,8 +127,12 @@ class TestPlotting:
     """The shared look."""
 
     def test_colours_differ(self):
-        """Built-in synthesizers have colours of their own; another one always gets the same."""
-        assert len({colour_of(name) for name in LABELS}) == len(LABELS)
+        """Those that are drawn most have colours of their own, always the same; marker and colour tell all apart."""
+        often = ("ring", "direct", "halving_doubling", "double_binary_tree", "tacos", "taccl", "topoopt")
+        look = looks(list(LABELS))
+        assert len({colour_of(name) for name in often}) == len(often)
+        assert {name: look[name].colour for name in often} == {name: colour_of(name) for name in often}
+        assert len({(each.colour, each.marker) for each in look.values()}) == len(LABELS)
         assert colour_of("mine") == colour_of("mine") != ""
         assert (label_of("tacos"), label_of("mine")) == ("TACOS", "mine")
 

@@ -24,10 +24,15 @@ COMMON_KINDS = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
 
 #: Of each built-in synthesizer, how the names of the cases begin, or end, that it refuses.
 _NOT_TO_ALL = ("all_to_all-", "gather-", "scatter-", "send_recv-")
+_TO_SOME = ("broadcast-", "gather-", "reduce-", "reduce_scatter-", "scatter-", "send_recv-")
 REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "binomial": (("all_gather-", "all_reduce-", "all_to_all-", "reduce_scatter-", "send_recv-"), ()),
+    "bruck": ((*_TO_SOME, "all_reduce-"), ()),
     "direct": ((), ()),
     "double_binary_tree": ((*_NOT_TO_ALL, "all_gather-", "reduce_scatter-"), ()),
     "halving_doubling": (("all_to_all-", "send_recv-"), ()),
+    "pairwise": ((*_TO_SOME, "all_gather-", "all_reduce-"), ()),
+    "recursive_doubling": ((*_TO_SOME, "all_to_all-"), ()),
     "ring": (_NOT_TO_ALL, ()),
     "taccl": ((), ()),
     "tacos": (_NOT_TO_ALL, ("mesh:3x4-corners",)),  # which is not connected by itself

@@ -17,7 +17,10 @@ from synthesizers.registry import GROUP, load, names
 from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
-BUILT_IN = {"direct", "double_binary_tree", "halving_doubling", "ring", "taccl", "tacos"}
+BUILT_IN = {
+    "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise", "recursive_doubling", "ring",
+    "swing", "taccl", "tacos",
+}  # fmt: skip
 
 
 class Good(Synthesizer):

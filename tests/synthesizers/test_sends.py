@@ -7,7 +7,7 @@ import pytest
 
 from schedules import collective
 from schedules.verifier import verify
-from synthesizers.sends import on_routes, routed
+from synthesizers.sends import exchanged, on_routes, routed
 from topologies import TopologyError, fully_connected, line, ring, switch
 
 
@@ -63,6 +63,32 @@ class TestRouted:
         two = ring(4).without(links=range(8))
         with pytest.raises(TopologyError, match="NPU 0 cannot reach NPU 1"):
             routed(two, collective("broadcast", 4), [0], [0], [1])
+
+
+class TestExchanged:
+    """The function `exchanged`."""
+
+    def test_one_message_for_each_pair_and_step(self):
+        """Sends are put in order of their steps; those of one pair and step are a message, a single one is none."""
+        schedule = exchanged(fully_connected(3), collective("broadcast", 3, chunks=2), step=[1, 0, 1, 0, 1],
+                             chunk=[1, 1, 0, 0, 1], source=[1, 0, 1, 0, 0], target=[2, 1, 2, 1, 2])  # fmt: skip
+        assert schedule.topology.dst[schedule.link].tolist() == [1, 1, 2, 2, 2]
+        assert schedule.chunk.tolist() == [0, 1, 1, 0, 1]
+        assert schedule.step.tolist() == [0, 0, 1, 1, 1]
+        first, second = schedule.message[:2].tolist(), schedule.message[3:].tolist()
+        assert first[0] == first[1] >= 0
+        assert second[0] == second[1] >= 0
+        assert first != second
+        assert schedule.message[2] == -1
+
+    def test_simultaneous(self):
+        """Two NPUs that exchange and add in one step both send what they had before."""
+        wanted = collective("all_reduce", 2).resharded(1, 1)
+        verify(exchanged(fully_connected(2), wanted, [0, 0], [0, 0], [0, 1], [1, 0], reduce=[True, True]))
+
+    def test_nothing(self):
+        """No sends are an empty schedule."""
+        assert exchanged(ring(1), collective("all_gather", 1), [], [], [], []).num_hops == 0
 
 
 class TestOnRoutes:
