@@ -61,7 +61,7 @@ class Demand:
         most, total = max(pairs, default=0), sum(pairs) + sum(sizes)
         if most >= _MOST_BYTES or total >= _MOST_IN_ALL:
             raise CollectiveError(
-                f"demand: {most} bytes from one server to one other, {total} in all; expected under 2^50, and under 2^62"
+                f"demand: {most} bytes from one server to one other, {total} in all; expected under 2^50 and 2^62"
             )
         traffic = traffic.astype(np.int64)
         traffic.setflags(write=False)

@@ -115,6 +115,12 @@ def _warnings(network: Topology, parts: list[np.ndarray]) -> list[str]:
     """Return what is likely a mistake in a network, each in one line."""
     import numpy as np
 
+    from topologies import Fabric
+
+    if isinstance(network, Fabric):
+        return [
+            f"not wired yet: {network.num_npus} servers of {network.ports} ports; choose a synthesizer that wires them"
+        ]
     found = []
     nodes, npus = network.num_nodes, network.num_npus
     degree = np.bincount(network.src, minlength=nodes) + np.bincount(network.dst, minlength=nodes)

@@ -58,7 +58,7 @@ def candidates(setting: Setting, network: Topology, placement: Placement) -> tup
             )
         )
         demand = placement.demand(start)
-        first = find_topology(network, demand, variant)
+        first = find_topology(network, demand, variant, "sent")
         assert found.wiring is not None
         tried = [_on(start, demand, first.topology, circuits(first)),
                  _on(found.strategy, found.demand, found.wiring.topology, circuits(found.wiring))]  # fmt: skip

@@ -4,14 +4,14 @@ TopoOpt alternates (NSDI 2023, section 4.1): a Markov chain over parallelisation
 (a worse one is accepted with probability exp(−(t_new − t_old)/T)), then the topology finder on the demand that the best
 strategy makes, and so on for some rounds. A strategy that is good only on a network made for it never becomes the best
 on another one; so the first round is on what no wiring can beat, where all servers have their ports' bandwidth to each
-other, and the second goes on from what is best there, wired. Which strategies there are is the caller's: a `Placement`.
+other, and wires for what is best there. Which strategies there are is the caller's: a `Placement`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from synthesizers.topoopt.estimate import Estimator
 from synthesizers.topoopt.permutations import Variant
 from synthesizers.topoopt.random_wiring import random_wiring
 from synthesizers.topoopt.ring_circuits import circuits
-from synthesizers.topoopt.wiring import SPLITS, Wiring, find_topology
+from synthesizers.topoopt.wiring import Wiring, find_topology
 from topologies import Demand, Fabric, Topology
 from topologies.exceptions import SynthesisError
 
@@ -122,24 +122,27 @@ def alternate(
     """
     _require(budget, rounds)
     rng = np.random.default_rng(seed)
-    trace: list[Step] = []
-    best = start = _rewired(fabric, placement, placement.start(), variant, 0, trace, None)
+    best = _rewired(fabric, placement, placement.start(), variant)
+    trace = [Step(0, best.time_s, best.time_s, True)]
     scale = temperature * best.time_s
-    per_round = max(1, (budget - len(trace)) // rounds - len(trace))
-    dream = Estimator(fabric.relaxed(), {})
-    dreamt = replace(start, time_s=placement.compute_s(start.strategy) + dream.time_us(start.demand) / 1e6)
+    per_round = max(1, (budget - 1) // rounds - 1)
     for number in range(rounds):
-        # What the first round leads to is tried on even if it is worse so far; then the start; then the best.
-        begin = {0: dreamt, 1: dreamt, 2: start}.get(number, best)
-        assert begin.wiring is not None
-        estimator = dream if number == 0 else Estimator(begin.wiring.topology, circuits(begin.wiring))
-        found = _chain(begin, placement, estimator, rng, per_round, scale, number, trace, best.time_s, number > 0)
-        if number and found.time_s < best.time_s:
-            best = found
-        wired = _rewired(fabric, placement, found.strategy, variant, number, trace, best)
-        if wired.time_s < best.time_s:
+        strategy = best.strategy
+        if number == 0:
+            dream = Estimator(fabric.relaxed(), {})
+            demand = best.demand
+            begin = Found(None, strategy, demand, placement.compute_s(strategy) + dream.time_us(demand) / 1e6)
+            strategy = _chain(begin, placement, dream, rng, per_round, scale, number, trace, best.time_s).strategy
+        else:
+            assert best.wiring is not None
+            estimator = Estimator(best.wiring.topology, circuits(best.wiring))
+            best = _chain(best, placement, estimator, rng, per_round, scale, number, trace)
+            strategy = best.strategy
+        wired = _rewired(fabric, placement, strategy, variant)
+        accepted = wired.time_s < best.time_s
+        if accepted:
             best = wired
-        dreamt = wired if number == 0 else dreamt
+        trace.append(Step(number, wired.time_s, best.time_s, accepted))
     best.trace = trace
     return best
 
@@ -169,7 +172,7 @@ def search_on(
     demand = placement.demand(strategy)
     best: Found[Any] = Found(None, strategy, demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6)
     trace = [Step(0, best.time_s, best.time_s, True)]
-    best = _chain(best, placement, estimator, rng, budget - 1, temperature * best.time_s, 0, trace, best.time_s, True)
+    best = _chain(best, placement, estimator, rng, budget - 1, temperature * best.time_s, 0, trace)
     best.trace = trace
     return best
 
@@ -191,9 +194,9 @@ def random_search(
     """
     _require(budget, 1)
     rng = np.random.default_rng(seed)
-    trace: list[Step] = []
-    best = _rewired(fabric, placement, placement.start(), variant, 0, trace, None)
-    for _ in range(budget - len(trace)):
+    best = _rewired(fabric, placement, placement.start(), variant)
+    trace = [Step(0, best.time_s, best.time_s, True)]
+    for _ in range(budget - 1):
         strategy = placement.start()
         for _ in range(int(rng.integers(1, 65))):
             strategy = placement.neighbour(strategy, rng)
@@ -212,24 +215,9 @@ def _require(budget: int, rounds: int) -> None:
         raise SynthesisError(f"search: budget {budget} and rounds {rounds}; expected at least one of each")
 
 
-def _rewired(
-    fabric: Fabric,
-    placement: Placement[Any],
-    strategy: Any,
-    variant: Variant,
-    number: int,
-    trace: list[Step],
-    best: Found[Any] | None,
-) -> Found[Any]:
-    """Return a strategy on the better of the wirings that its demand asks for, one for each reading of the split."""
-    demand = placement.demand(strategy)
-    found: list[Found[Any]] = []
-    for split in SPLITS[: 1 if variant == "released" else None]:
-        wired = _evaluated(find_topology(fabric, demand, variant, split), placement, strategy)
-        found.append(wired)
-        least = min(each.time_s for each in (found if best is None else [*found, best]))
-        trace.append(Step(number, wired.time_s, least, best is None or wired.time_s < best.time_s))
-    return min(found, key=lambda each: each.time_s)
+def _rewired(fabric: Fabric, placement: Placement[Any], strategy: Any, variant: Variant) -> Found[Any]:
+    """Return a strategy on the wiring that its own demand asks for, ports split by the bytes that are sent."""
+    return _evaluated(find_topology(fabric, placement.demand(strategy), variant, "sent"), placement, strategy)
 
 
 def _evaluated(wiring: Wiring, placement: Placement[Any], strategy: Any) -> Found[Any]:
@@ -248,12 +236,11 @@ def _chain(
     scale: float,
     number: int,
     trace: list[Step],
-    record_s: float,
-    real: bool,
+    real_s: float | None = None,
 ) -> Found[Any]:
-    """Return the best strategy of a Markov chain from a given one, on one network.
+    """Return the best strategy of a Markov chain from the best one, on one network.
 
-    `record_s` is the best time so far, for the trace; a network that is not `real` does not better it.
+    Where that network cannot be built, `real_s` is the best time so far on one that can, for the trace.
     """
     here, here_s = best.strategy, best.time_s
     known: dict[Any, tuple[Demand, float]] = {}
@@ -267,9 +254,7 @@ def _chain(
             here, here_s = there, there_s
         if there_s < best.time_s:
             best = Found(best.wiring, there, demand, there_s)
-        if real:
-            record_s = min(record_s, there_s)
-        trace.append(Step(number, there_s, record_s, accepted))
+        trace.append(Step(number, there_s, best.time_s if real_s is None else real_s, accepted))
     return best
 
 

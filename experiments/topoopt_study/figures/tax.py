@@ -48,10 +48,12 @@ def tax_figure(rows: Sequence[Row], case: Case) -> Figure | None:
         ticks(axes.xaxis, [2**power for power in range(12)])
     below[0].set_ylabel("of messages (%)")
     legend(figure, [bars, *below])
-    note(figure, f"{case}, {bandwidths(chosen)[0]:g} Gb/s; model-parallel traffic of the best strategy of each "
-                 "network (none where there is no bar), median over seeds. Hops are from server to server, through "
-                 "switches or not.\nDistributions are known at percentiles 0, 10, 25, 50, 75, 90, 99, 100. After "
-                 "TopoOpt (NSDI'23).")  # fmt: skip
+    note(
+        figure,
+        f"{case}, {bandwidths(chosen)[0]:g} Gb/s; model-parallel traffic of the best strategy of each network (none where "
+        "there is no bar), median over seeds.\nHops are from server to server, through switches or not. "
+        "Distributions are known at percentiles 0, 10, 25, 50, 75, 90, 99, 100.\nAfter TopoOpt (NSDI'23).",
+    )
     return figure
 
 
