@@ -41,7 +41,7 @@ def hybrid(workload: Workload, servers: int) -> Strategy:
     WorkloadError
         It does not fit into the memory of a server.
     """
-    owners = tuple(index % servers for index in range(len(workload.tables)))
+    owners = tuple(index % max(servers, 1) for index in range(len(workload.tables)))  # `require` refuses 0
     strategy = Strategy(owners, (1,) * len(workload.layers))
     require(workload, strategy, servers)
     return strategy

@@ -50,8 +50,8 @@ def tax_figure(rows: Sequence[Row], case: Case) -> Figure | None:
     legend(figure, [bars, *below])
     note(
         figure,
-        f"{case}, {bandwidths(chosen)[0]:g} Gb/s; model-parallel traffic of the best strategy of each network (none where "
-        "there is no bar), median over seeds.\nHops are from server to server, through switches or not. "
+        f"{case}, {bandwidths(chosen)[0]:g} Gb/s; model-parallel traffic of the best strategy of each network (none "
+        "where there is no bar), median over seeds.\nHops are from server to server, through switches or not. "
         "Distributions are known at percentiles 0, 10, 25, 50, 75, 90, 99, 100.\nAfter TopoOpt (NSDI'23).",
     )
     return figure
