@@ -33,7 +33,7 @@ ABLATION = engine.Study("ablation", "What the topology gains and what the schedu
 _BELOW = 1 - 1e-9
 
 
-def reproduce(config: Path, out: Path, jobs: int = 1) -> int:
+def reproduce(config: Path, out: Path, jobs: int = 1, ablation: Path | None = None) -> int:
     """Measure all that a study file asks for, and write tables and figures.
 
     Parameters
@@ -44,6 +44,8 @@ def reproduce(config: Path, out: Path, jobs: int = 1) -> int:
         Folder of the results; made if it is missing.
     jobs : int
         Processes.
+    ablation : Path, optional
+        The experiment file of the ablation, whose results are in a folder of their own in `out`.
 
     Returns
     -------
@@ -62,11 +64,11 @@ def reproduce(config: Path, out: Path, jobs: int = 1) -> int:
     write_text(out / "experiment.yaml", config.read_text(encoding="utf-8"))
     rows = collect(settings, out, jobs)
     draw_rows(out)
-    ablated = engine.reproduce(ABLATION, _ablation_file(config), out / ABLATION.name, jobs)
+    ablated = 0 if ablation is None else engine.reproduce(ABLATION, ablation, out / ABLATION.name, jobs)
     return max(_verdict(rows), ablated)
 
 
-def draw(config: Path, out: Path) -> int:
+def draw(out: Path, ablation: Path | None = None) -> int:
     """Write tables and figures from the results in a folder, print what there is to say, and return 0.
 
     Raises
@@ -75,7 +77,9 @@ def draw(config: Path, out: Path) -> int:
         There are no results, or the folder cannot be written.
     """
     draw_rows(out)
-    return engine.draw(ABLATION, _ablation_file(config), out / ABLATION.name)
+    if ablation is None or not (out / ABLATION.name / "results.parquet").is_file():
+        return 0
+    return engine.draw(ABLATION, ablation, out / ABLATION.name)
 
 
 def draw_rows(out: Path) -> None:
@@ -83,9 +87,10 @@ def draw_rows(out: Path) -> None:
     print("\n".join(write_study(read_results(out), out)))
 
 
-def _ablation_file(config: Path) -> Path:
-    """Return the experiment file of the ablation that goes with a study file, full or quick."""
-    return CONFIGS / config.name.replace("topoopt", "topoopt_ablation")
+def _ablation_file(config: Path) -> Path | None:
+    """Return the experiment file of the ablation that goes with a study file, full or quick; None of any other file."""
+    found = CONFIGS / config.name.replace("topoopt", "topoopt_ablation")
+    return found if found.is_file() and found.name != config.name else None
 
 
 def _verdict(rows: Sequence[dict[str, Any]]) -> int:
@@ -108,8 +113,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "Reproduce the comparison of TopoOpt: tables and figures.",
         "16 servers, three workloads: under two minutes",
         CONFIGS / "studies",
-        lambda config, out, jobs: reproduce(config, out, jobs),
-        lambda config, out: draw(config, out),
+        lambda config, out, jobs: reproduce(config, out, jobs, _ablation_file(config)),
+        lambda config, out: draw(out, _ablation_file(config)),
     )
     return command.main(argv)
 

@@ -56,7 +56,7 @@ class Spread(NamedTuple):
 
 
 def write_results(folder: Path, rows: Sequence[Row]) -> None:
-    """Write ``results.parquet`` and ``results.csv``, each whole or not at all; lists are JSON.
+    """Write ``results.parquet`` and ``results.csv``, each whole or not at all; lists are JSON, traces in Parquet only.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def write_results(folder: Path, rows: Sequence[Row]) -> None:
     with atomic_path(folder / "results.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
     with atomic_path(folder / "results.csv") as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+        frame.drop(columns="trace").to_csv(temporary, index=False, lineterminator="\n")
 
 
 def frame_of(rows: Sequence[Row]) -> pd.DataFrame:

@@ -217,6 +217,7 @@ class TestMain:
             return rows
 
         monkeypatch.setattr(reproduce_topoopt, "collect", collected)
+        monkeypatch.setattr(reproduce_topoopt, "_ablation_file", lambda _: None)
         assert reproduce_topoopt.main(["--quick", "--out", str(tmp_path)]) == status
         err = capsys.readouterr().err
         assert said in err
@@ -226,7 +227,7 @@ class TestMain:
         """Without --out the quick study leaves the folder of the full one alone."""
         monkeypatch.chdir(tmp_path)
         asked = []
-        monkeypatch.setattr(reproduce_topoopt, "reproduce", lambda config, out, jobs: asked.append((config, out)) or 0)
+        monkeypatch.setattr(reproduce_topoopt, "reproduce", lambda config, out, *_: asked.append((config, out)) or 0)
         assert reproduce_topoopt.main(["--quick"]) == reproduce_topoopt.main([]) == 0
         assert asked == [(CONFIGS / "studies" / "topoopt_quick.yaml", Path("results/topoopt/quick")),
                          (CONFIGS / "studies" / "topoopt.yaml", Path("results/topoopt"))]  # fmt: skip

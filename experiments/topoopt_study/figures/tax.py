@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 #: Part of the space of a group that its bars fill.
 _FILLED = 0.86
 
+#: Hops up to which each power of two is written.
+_FEW_HOPS = 12
+
 
 def tax_figure(rows: Sequence[Row], case: Case) -> Figure | None:
     """Return bars and distributions of a case at the reference bandwidth; None where there is no such traffic.
@@ -45,7 +48,8 @@ def tax_figure(rows: Sequence[Row], case: Case) -> Figure | None:
     for axes in below:
         axes.set_xlabel("hops")
         axes.set_xscale("log", base=2)
-        ticks(axes.xaxis, [2**power for power in range(12)])
+        step = 1 if axes.get_xlim()[1] <= _FEW_HOPS else 2  # more powers of two would run into each other
+        ticks(axes.xaxis, [2**power for power in range(0, 12, step)])
     below[0].set_ylabel("of messages (%)")
     legend(figure, [bars, *below])
     note(
