@@ -22,8 +22,6 @@ from topologies.atomic import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_CONFIGS = CONFIGS
-
 
 @dataclass(frozen=True)
 class Study:
@@ -51,7 +49,7 @@ def main(study: Study, argv: Sequence[str] | None = None) -> int:
         study.name,
         study.description,
         "small networks, few sizes: about a minute",
-        _CONFIGS,
+        CONFIGS,
         lambda config, out, jobs: reproduce(study, config, out, jobs),
         lambda config, out: draw(study, config, out),
     )

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from schedules import Collective, Schedule
-from synthesizers.rings import Circuit
+from synthesizers.rings import Circuit, going_round
 from synthesizers.sends import on_routes
 from topologies import Topology
 from topologies.exceptions import SynthesisError
@@ -90,7 +90,7 @@ def exchange(
     first = num_links = 0
     for each in columns:  # routes of all parts, one after another
         starts.append(each.start[1:] + num_links)
-        each.route += first
+        each.route = each.route + first
         first += len(each.start) - 1
         num_links += len(each.links)
     step, chunk, route, reduces = (
@@ -119,13 +119,9 @@ class _Sends:
 def _once_round(cut: Collective, shards: np.ndarray, ring: Circuit, number: int, rings: int) -> _Sends:
     """Return the sends of the parts of a group's shards that belong to ring `number` of `rings`."""
     ranks = len(ring.order)
-    step = np.arange(2 * (ranks - 1))[:, None, None]
-    chunk = (shards[:, None] * cut.chunks + np.arange(number, cut.chunks, rings)).T  # (parts, shards)
-    shape = (len(step), *chunk.shape)
-    place = (np.arange(len(shards)) + step) % ranks
-    columns = (np.broadcast_to(each, shape).ravel() for each in (step, chunk, place, step < ranks - 1))
-    moment, what, route, reduces = columns
-    return _Sends(moment, what, route.copy(), reduces, ring.start, ring.links)
+    chunks = (shards[:, None] * cut.chunks + np.arange(number, cut.chunks, rings)).T  # (parts, shards)
+    step, chunk, place = going_round(chunks, np.arange(len(shards)), ranks, 2 * (ranks - 1))
+    return _Sends(step, chunk, place, step < ranks - 1, ring.start, ring.links)
 
 
 def _sent(cut: Collective, moves: np.ndarray, before: np.ndarray, after: np.ndarray, routes: Routes) -> _Sends:

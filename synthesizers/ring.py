@@ -20,7 +20,7 @@ import numpy as np
 from schedules import Collective, Schedule, collective
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
-from synthesizers.rings import Circuit, disjoint_rings, routed_ring
+from synthesizers.rings import Circuit, disjoint_rings, going_round, routed_ring
 from synthesizers.sends import on_routes
 from synthesizers.tuning import MAX_HOPS, Pieces, fastest, tuned
 from topologies import torus
@@ -235,14 +235,8 @@ def _round(
     collective: Collective, ranks: int, begin: np.ndarray, number: int, rings: int, first_chunk: int, first_route: int
 ) -> tuple[np.ndarray, ...]:
     """Return (step, chunk, route, reduce) of all hops on one ring; `begin` is the place of each shard's owner."""
-    hops = _hops_per_chunk(collective, ranks)
-    step = np.arange(hops, dtype=np.int32)[:, None, None]
     shard = np.arange(len(begin))[:, None] * collective.chunks
-    chunk = (first_chunk + shard + np.arange(number, collective.chunks, rings)).T.astype(np.int32)  # (parts, shards)
-    place = (begin + step + (0 if _FROM_OWNER[collective.kind] else 1)) % ranks
-    shape = (hops, *chunk.shape)
-    reduces = step < (ranks - 1 if collective.reduces else 0)
-    return tuple(
-        np.broadcast_to(column, shape).ravel()
-        for column in (step, chunk, (first_route + place).astype(np.int32), reduces)
-    )
+    chunks = (first_chunk + shard + np.arange(number, collective.chunks, rings)).T  # (parts, shards)
+    begin = begin + (0 if _FROM_OWNER[collective.kind] else 1)
+    step, chunk, place = going_round(chunks, begin, ranks, _hops_per_chunk(collective, ranks))
+    return step, chunk, first_route + place, step < (ranks - 1 if collective.reduces else 0)

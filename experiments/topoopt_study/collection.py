@@ -15,7 +15,7 @@ from experiments.isolation import EndedError
 from experiments.parallel import outcomes
 from experiments.progress import counted
 from experiments.runner.sources import code_behind
-from experiments.topoopt_study.measure import attempt
+from experiments.topoopt_study.measure import attempt, failed
 from experiments.topoopt_study.rows import write_results
 from experiments.topoopt_study.settings import Setting
 from experiments.workloads import shipped
@@ -66,11 +66,6 @@ def collect(settings: Sequence[Setting], out: Path, jobs: int) -> list[dict[str,
         finished = [row for row in rows if row is not None]
         write_results(out, finished)
     return finished
-
-
-def failed(setting: Setting, reason: str) -> dict[str, Any]:
-    """Return the row of a setting that has none."""
-    return {**msgspec.structs.asdict(setting), "status": "failed", "reason": reason}
 
 
 def _described(setting: Setting) -> str:

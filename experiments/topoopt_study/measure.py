@@ -32,7 +32,12 @@ def attempt(setting: Setting) -> dict[str, Any]:
     try:
         return {**measure(setting), "status": "ok", "reason": ""}
     except CollbenchError as error:
-        return {**msgspec.structs.asdict(setting), "status": "failed", "reason": str(error)}
+        return failed(setting, str(error))
+
+
+def failed(setting: Setting, reason: str) -> dict[str, Any]:
+    """Return the row of a setting that has none."""
+    return {**msgspec.structs.asdict(setting), "status": "failed", "reason": reason}
 
 
 def measure(setting: Setting) -> dict[str, Any]:

@@ -10,7 +10,6 @@ integers and the bound is taken exactly, so that no tolerance of a solver gets i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -67,7 +66,8 @@ def flow_bound(topology: Topology, needed: Demands) -> tuple[list[Candidate], bo
     lengths, complete = _best_lengths(topology, tuple(pairs.tolist()))
     src, dst, rate = joined_links(topology)
     way = _distances(topology.num_nodes, src, dst, lengths, source)
-    crossed = int(np.dot(way[source, target].astype(object), nbytes.astype(object)))
+    # Whole numbers all the way: a sum of floats would be off in the last places.
+    crossed = int(np.dot(way[source, target].astype(np.int64).astype(object), nbytes.astype(object)))
     room = int(np.dot(lengths.astype(object), rate))
     return [(Fraction(crossed * 10**6, room), _named(topology, src, dst, lengths))], complete
 
@@ -116,9 +116,7 @@ class _Search:
         self.highs.changeColsCost(count, np.arange(links, links + count, dtype=np.int32), np.full(count, -1.0))
         self.highs.addRow(1.0, 1.0, links, np.arange(links, dtype=np.int32), room)
         self.infinity = highspy.kHighsInf
-        self.is_optimal: Callable[[], bool] = (
-            lambda: self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        )  # fmt: skip
+        self.optimal = highspy.HighsModelStatus.kOptimal
 
     def run(self, lengths: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return the best lengths found, from some that use up a room of 1, and whether they are proven best."""
@@ -133,7 +131,7 @@ class _Search:
                 columns = np.append(used, len(self.src) + place).astype(np.int32)
                 self.highs.addRow(0.0, self.infinity, len(columns), columns, np.append(load[used], -1.0))
             self.highs.run()
-            if not self.is_optimal():
+            if self.highs.getModelStatus() != self.optimal:
                 return best, False
             possible = -self.highs.getInfo().objective_function_value
             if possible <= best_value * (1 + _GAIN):

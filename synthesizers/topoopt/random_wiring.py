@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from synthesizers.topoopt.permutations import totient_perms
@@ -27,7 +25,7 @@ def random_wiring(fabric: Fabric, demand: Demand, rng: np.random.Generator) -> W
     """
     servers = fabric.num_npus
     every = np.arange(servers)
-    pool = np.array([jump for jump in totient_perms(servers) if math.gcd(jump, servers) == 1])
+    pool = np.array(totient_perms(servers))
     rings = int(rng.integers(1, fabric.ports + 1))
     jumps = rng.choice(pool, rings, replace=rings > len(pool)).tolist()
     src, dst = [np.tile(every, rings)], [np.concatenate([(every + jump) % servers for jump in jumps])]

@@ -196,7 +196,7 @@ class TestMain:
 
     def test_prints_the_table_then_the_plots(self, tiny, monkeypatch, tmp_path, capsys):
         """The comparison is printed first, the names of the plots come last, and progress is not on standard output."""
-        monkeypatch.setattr(reproduction, "_CONFIGS", tiny)
+        monkeypatch.setattr(reproduction, "CONFIGS", tiny)
         assert reproduce_tacos.main(["--quick", "--out", str(tmp_path / "new"), "--jobs", "1"]) == 0
         out, err = capsys.readouterr()
         assert out.startswith("## AllReduce, algbw in GB/s")
