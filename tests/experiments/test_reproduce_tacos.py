@@ -214,33 +214,12 @@ class TestMain:
         assert asked == [(CONFIGS / "tacos_quick.yaml", Path("results/tacos/quick")),
                          (CONFIGS / "tacos.yaml", Path("results/tacos"))]  # fmt: skip
 
-    @pytest.mark.parametrize("arguments", [["--jobs", "0"], ["--jobs", "two"], ["--fast"], ["more"]])
-    def test_bad_arguments(self, arguments, capsys):
-        """A wrong argument is one line and status 2."""
-        with pytest.raises(SystemExit) as stop:
-            reproduce_tacos.main(arguments)
-        assert stop.value.code == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-    def test_unwritable(self, tmp_path, capsys):
-        """An output folder that cannot be made is one line and status 1."""
-        (tmp_path / "file").write_text("")
-        assert reproduce_tacos.main(["--quick", "--out", str(tmp_path / "file" / "in")]) == 1
-        assert capsys.readouterr().err.count("\n") == 1
-
     def test_nothing_to_draw(self, tmp_path, capsys):
         """--draw without results is one line and status 1."""
         assert reproduce_tacos.main(["--draw", "--out", str(tmp_path)]) == 1
         assert "results.parquet is not there" in capsys.readouterr().err
         with pytest.raises(FormatError):
             reproduction.draw(reproduce_tacos.STUDY, CONFIGS / "tacos.yaml", tmp_path)
-
-    @pytest.mark.parametrize("command", [["experiments/reproduce_tacos.py"], ["-m", "experiments.reproduce_tacos"]])
-    def test_runs_both_ways(self, command):
-        """It can be run as a file and as a module."""
-        done = subprocess.run([sys.executable, *command, "--help"], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0
-        assert "--quick" in done.stdout
 
     @pytest.mark.skipif(os.name != "posix", reason="sends signals to a process group, as a terminal does")
     @pytest.mark.parametrize(("number", "status", "said"), [

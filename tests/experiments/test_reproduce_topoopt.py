@@ -232,20 +232,6 @@ class TestMain:
         assert asked == [(CONFIGS / "studies" / "topoopt_quick.yaml", Path("results/topoopt/quick")),
                          (CONFIGS / "studies" / "topoopt.yaml", Path("results/topoopt"))]  # fmt: skip
 
-    @pytest.mark.parametrize("arguments", [["--jobs", "0"], ["--fast"], ["more"]])
-    def test_bad_arguments(self, arguments, capsys):
-        """A wrong argument is one line and status 2."""
-        with pytest.raises(SystemExit) as stop:
-            reproduce_topoopt.main(arguments)
-        assert stop.value.code == 2
-        assert capsys.readouterr().err.count("\n") == 1
-
-    def test_unwritable(self, tmp_path, capsys):
-        """An output folder that cannot be made is one line and status 1."""
-        (tmp_path / "file").write_text("")
-        assert reproduce_topoopt.main(["--quick", "--out", str(tmp_path / "file" / "in")]) == 1
-        assert capsys.readouterr().err.count("\n") == 1
-
     def test_nothing_to_draw(self, tmp_path, capsys):
         """--draw without results, or with those of something else, is one line and status 1."""
         assert reproduce_topoopt.main(["--draw", "--out", str(tmp_path)]) == 1
@@ -253,13 +239,6 @@ class TestMain:
         (tmp_path / "results.parquet").write_bytes((ROOT / "results" / "taccl" / "results.parquet").read_bytes())
         with pytest.raises(FormatError, match="no file of results of this study: it has no column 'workload'"):
             read_results(tmp_path)
-
-    @pytest.mark.parametrize("command", [["experiments/reproduce_topoopt.py"], ["-m", "experiments.reproduce_topoopt"]])
-    def test_runs_both_ways(self, command):
-        """It can be run as a file and as a module."""
-        done = subprocess.run([sys.executable, *command, "--help"], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0
-        assert "--quick" in done.stdout
 
     @pytest.mark.skipif(os.name != "posix", reason="sends signals to a process group, as a terminal does")
     @pytest.mark.parametrize(("number", "status", "said"), [

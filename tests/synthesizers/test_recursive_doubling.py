@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedules import KINDS, collective
-from schedules.verifier import verify
+from schedules import collective
 from simulator import LinkModel, simulate_ps
 from synthesizers import Problem, parse_options
 from synthesizers.halving_doubling import HalvingDoubling
 from synthesizers.recursive_doubling import RecursiveDoubling
-from topologies import fully_connected, mesh, parse_topology, torus
+from topologies import fully_connected
 
 ALPHA, RATE = 500_000, 50 * 10**9  # picoseconds; bytes per second
 MODELS = [LinkModel("blocking"), LinkModel("pipelined")]  # no link is used twice in a row: the times are the same
@@ -65,38 +64,6 @@ class TestClosedForms:
         mine = _schedule(problem.topology, problem.collective)
         assert simulate_ps(mine, 16) < simulate_ps(other, 16)
         assert simulate_ps(mine, 2**30) > simulate_ps(other, 2**30)
-
-
-class TestEveryKind:
-    @pytest.mark.parametrize("ranks", range(1, 18))
-    @pytest.mark.parametrize("kind", DONE)
-    def test_fully_connected(self, kind, ranks):
-        """Every number of ranks and chunks verifies."""
-        for chunks in (1, 3):
-            verify(_schedule(fully_connected(ranks), collective(kind, ranks, chunks=chunks)))
-
-    @pytest.mark.parametrize("name", ["mesh:3x3", "ring:7", "ring_one_way:6", "dgx1", "ndv2:2", "switch:5"])
-    @pytest.mark.parametrize("kind", DONE)
-    def test_networks(self, kind, name):
-        """Both verify, and end, where routes are long or lead through switches."""
-        network = parse_topology(name)
-        schedule = _schedule(network, collective(kind, network.num_npus, chunks=2))
-        verify(schedule)
-        assert simulate_ps(schedule, 0) > 0
-
-    @pytest.mark.parametrize("kind", DONE)
-    def test_groups(self, kind):
-        """Several groups of different sizes, ranks in any order."""
-        groups = [[15, 3, 8], [0, 1], [7], [12, 10, 5, 4, 2]]
-        schedule = _schedule(torus((4, 4)), collective(kind, 16, groups=groups))
-        verify(schedule)
-        assert schedule.collective.groups == tuple(map(tuple, groups))
-
-    @pytest.mark.parametrize("kind", sorted({*KINDS} - {*DONE, "custom"}))
-    def test_others_are_refused(self, kind):
-        """Kinds in which not every rank ends with all get a reason."""
-        wanted = collective(kind, 9, pairs=[(0, 1)] if kind == "send_recv" else ())
-        assert f"not {kind}" in RecursiveDoubling().supports(Problem(mesh((3, 3)), wanted, 1))
 
 
 class TestStructure:
