@@ -10,7 +10,7 @@ other, and wires for what is best there. Which strategies there are is the calle
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -130,8 +130,7 @@ def alternate(
         strategy = best.strategy
         if number == 0:
             dream = Estimator(fabric.relaxed(), {})
-            demand = best.demand
-            begin = Found(None, strategy, demand, placement.compute_s(strategy) + dream.time_us(demand) / 1e6)
+            begin = _estimated(placement, strategy, dream)
             strategy = _chain(begin, placement, dream, rng, per_round, scale, number, trace, best.time_s).strategy
         else:
             assert best.wiring is not None
@@ -167,10 +166,8 @@ def search_on(
     """
     _require(budget, 1)
     rng = np.random.default_rng(seed)
-    strategy = placement.start()
     estimator = Estimator(topology, rings)
-    demand = placement.demand(strategy)
-    best: Found[Any] = Found(None, strategy, demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6)
+    best = _estimated(placement, placement.start(), estimator)
     trace = [Step(0, best.time_s, best.time_s, True)]
     best = _chain(best, placement, estimator, rng, budget - 1, temperature * best.time_s, 0, trace)
     best.trace = trace
@@ -222,8 +219,14 @@ def _rewired(fabric: Fabric, placement: Placement[Any], strategy: Any, variant: 
 
 def _evaluated(wiring: Wiring, placement: Placement[Any], strategy: Any) -> Found[Any]:
     """Return a strategy on a wiring with its estimated time."""
+    return _estimated(placement, strategy, Estimator(wiring.topology, circuits(wiring)), wiring)
+
+
+def _estimated(
+    placement: Placement[Any], strategy: Any, estimator: Estimator, wiring: Wiring | None = None
+) -> Found[Any]:
+    """Return a strategy with its estimated time."""
     demand = placement.demand(strategy)
-    estimator = Estimator(wiring.topology, circuits(wiring))
     return Found(wiring, strategy, demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6)
 
 
@@ -242,32 +245,19 @@ def _chain(
 
     Where that network cannot be built, `real_s` is the best time so far on one that can, for the trace.
     """
-    here, here_s = best.strategy, best.time_s
-    known: dict[Any, tuple[Demand, float]] = {}
-    time_of = _timed(placement, estimator, known)
+    here = best
+    known: dict[Any, Found[Any]] = {}
     for step in range(steps):
-        there = placement.neighbour(here, rng)
-        demand, there_s = time_of(there)
-        heat = scale * (1 - step / steps)
-        accepted = there_s <= here_s or (heat > 0 and rng.random() < math.exp(-(there_s - here_s) / heat))
-        if accepted:
-            here, here_s = there, there_s
-        if there_s < best.time_s:
-            best = Found(best.wiring, there, demand, there_s)
-        trace.append(Step(number, there_s, best.time_s if real_s is None else real_s, accepted))
-    return best
-
-
-def _timed(
-    placement: Placement[Any], estimator: Estimator, known: dict[Any, tuple[Demand, float]]
-) -> Callable[[Any], tuple[Demand, float]]:
-    """Return a function that estimates strategies, each once."""
-
-    def time_of(strategy: Any) -> tuple[Demand, float]:
-        """Return the demand of a strategy, and its iteration in seconds."""
+        strategy = placement.neighbour(here.strategy, rng)
         if strategy not in known:
-            demand = placement.demand(strategy)
-            known[strategy] = demand, placement.compute_s(strategy) + estimator.time_us(demand) / 1e6
-        return known[strategy]
-
-    return time_of
+            known[strategy] = _estimated(placement, strategy, estimator, best.wiring)
+        there = known[strategy]
+        heat = scale * (1 - step / steps)
+        worse_s = there.time_s - here.time_s
+        accepted = worse_s <= 0 or (heat > 0 and rng.random() < math.exp(-worse_s / heat))
+        if accepted:
+            here = there
+        if there.time_s < best.time_s:
+            best = there
+        trace.append(Step(number, there.time_s, best.time_s if real_s is None else real_s, accepted))
+    return best
