@@ -70,12 +70,17 @@ class Versions:
 
 
 def _instants(times: Timeline) -> tuple[np.ndarray, np.ndarray]:
-    """Return ranks of all ends and starts in one order of time; of one instant the list decides."""
+    """Return ranks of all ends and starts in one order of time; of one instant the steps decide."""
     count = times.schedule.num_hops
-    hops = np.tile(np.arange(count), 2)
+    steps, ends = np.tile(_steps(times.schedule), 2), np.repeat([True, False], count)
     rank = np.empty(2 * count, np.int64)
-    rank[np.lexsort((hops, np.concatenate([times.end_ps, times.start_ps])))] = np.arange(2 * count)
+    rank[np.lexsort((ends, steps, np.concatenate([times.end_ps, times.start_ps])))] = np.arange(2 * count)
     return rank[:count], rank[count:]
+
+
+def _steps(schedule: Schedule) -> np.ndarray:
+    """Return the step of each hop, without a column its place in the list: it reads the state before its step."""
+    return np.arange(schedule.num_hops) if schedule.step is None else schedule.step
 
 
 def _arrived(times: Timeline) -> tuple[np.ndarray, np.ndarray]:
@@ -83,12 +88,12 @@ def _arrived(times: Timeline) -> tuple[np.ndarray, np.ndarray]:
     into, out_of, delivers, starts_route = places_of(times.schedule)
     hops = np.arange(times.schedule.num_hops)
     arriving, leaving = hops[delivers], hops[starts_route]
-    # One sort of arrivals and departures together. Of one instant the list decides: a hop never needs a later one.
+    # One sort of arrivals and departures together. Of one instant the steps decide: a hop needs what is of an earlier.
     events = np.concatenate([arriving, leaving])
     departs = np.repeat([False, True], [len(arriving), len(leaving)])
     place = np.concatenate([into[arriving], out_of[leaving]])
     time = np.concatenate([times.end_ps[arriving], times.start_ps[leaving]])
-    order = np.lexsort((departs, events, time, place))
+    order = np.lexsort((~departs, _steps(times.schedule)[events], time, place))
     events, departs, place = events[order], departs[order], place[order]
     opens = np.append(True, place[1:] != place[:-1])[: len(place)]
     so_far = np.cumsum(~departs)
