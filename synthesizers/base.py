@@ -71,6 +71,9 @@ class Synthesizer(ABC):
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return a schedule of the problem; the same problem, options and seed must give the same one.
 
+        Its notes are the same too. A synthesizer that solves in stages may describe them in ``notes["stages"]``, a
+        mapping for each; the seconds that each took belong in ``measured["stages_s"]``.
+
         Parameters
         ----------
         problem : Problem

@@ -115,7 +115,7 @@ class Taccl(Synthesizer):
         self.synthesize(Problem(ring(4), collective_named("all_reduce", 4), 2**20), TacclOptions())
 
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
-        """Return the best schedule within the budget; `notes["stages"]` records how it came about.
+        """Return the best schedule within the budget; `notes["stages"]` records how it came about, `measured` how long.
 
         Raises
         ------
@@ -156,7 +156,8 @@ class _Synthesis:
                 raise SynthesisError(f"no schedule within the time limit of {limit:g} s; {advice}") from None
         name, schedule = fallback(self.problem, self._pieces)
         stage = not_run("routing", "no solution in time")
-        return schedule.with_notes(stages=[stage], origin=[name], sketch=self.options.sketch, time_limited=True)
+        self.budget.clock = True
+        return self._noted(schedule, [stage], [name])
 
     def _planned(self) -> Schedule:
         """Return the schedule of the problem, by the stages."""
@@ -183,14 +184,15 @@ class _Synthesis:
         if winner:
             origin = [winner]
             stages.append(not_run(CHALLENGE, f"{winner} is faster in pieces, and taken"))
-        notes: dict[str, Any] = {
-            "stages": stages,
-            "origin": origin,
-            "sketch": self.options.sketch,
-        }
+        return self._noted(result, stages, origin)
+
+    def _noted(self, schedule: Schedule, stages: list[dict[str, Any]], origin: list[str]) -> Schedule:
+        """Return a schedule with the record of its stages; their seconds, which differ between runs, are no notes."""
+        alike = [{key: value for key, value in stage.items() if key != "seconds"} for stage in stages]
+        notes: dict[str, Any] = {"stages": alike, "origin": origin, "sketch": self.options.sketch}
         if self.budget.clock:
             notes["time_limited"] = True
-        return result.with_notes(**notes)
+        return schedule.with_notes(**notes).with_measured(stages_s=[stage["seconds"] for stage in stages])
 
     @property
     def warm(self) -> bool:
