@@ -119,13 +119,13 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
         return msgspec.convert(dict(given), synthesizer.Options, strict=False)
     except ValueError as error:  # msgspec.ValidationError is one
         path = re.search(r"\$\.(\w+)", str(error))
-        words = _choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
+        words = choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
         hint = f"; expected one of {', '.join(words)}" if words else ""
         raise OptionError(f"{synthesizer.name}: bad option: {error}{hint}") from None
 
 
-def _choices(annotation: Any) -> list[str]:
-    """Return the words that an option may be, wherever they stand in its type."""
+def choices(annotation: Any) -> list[str]:
+    """Return the words that a value may be, wherever they stand in its type."""
     if get_origin(annotation) is Literal:
         return [str(word) for word in get_args(annotation)]
-    return [word for part in get_args(annotation) for word in _choices(part)]
+    return [word for part in get_args(annotation) for word in choices(part)]

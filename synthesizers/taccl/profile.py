@@ -12,7 +12,7 @@ import os
 import msgspec
 import numpy as np
 
-from synthesizers.taccl.sketch import read_struct
+from synthesizers.taccl.json_file import read_struct
 from topologies import Topology
 from topologies.exceptions import OptionError
 

@@ -34,7 +34,7 @@ class TestSketchedNetwork:
         sketch = read_sketch(write(content))
         drawn = sketched_network(parse_topology("fully_connected:4"), sketch, 10**6)
         assert {port for ports in drawn.extra_ports for port in ports} == set(range(12, 20))
-        assert drawn.strategy == "uc-max"
+        assert drawn.sparing == (-1,) * len(drawn.wires)
         assert not any(sketched_network(parse_topology("switch:4"), sketch, 10**6).extra_ports)
 
 
