@@ -20,7 +20,7 @@ from topologies.exceptions import OptionError
 _SPARING = {"uc-min": 1, "uc-max": -1}
 
 
-def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> Network:
+def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int, backwards: bool = False) -> Network:
     """Return the network that a sketch leaves of a topology.
 
     Parameters
@@ -29,6 +29,8 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> 
     sketch : Sketch
     message_bytes : int
         The size that ways through switches are quick for.
+    backwards : bool
+        Whether the topology is the reversed one, for which the sketch is reversed too once it is checked.
 
     Raises
     ------
@@ -44,6 +46,8 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> 
         if topology.num_npus % group:
             raise OptionError(f"sketch, symmetry_offsets: [{offset}, {group}]: groups of {group} do not divide "
                               f"{topology.num_npus} GPUs")  # fmt: skip
+    if backwards:
+        sketch = sketch.reversed(gpus)
     local = local_wires(everything, box)
     cross = _cross_wires(everything, box, gpus, sketch.connections(gpus))
     chosen = sorted({*local, *cross})
@@ -85,7 +89,7 @@ def _gpus_per_node(everything: Wires, sketch: Sketch) -> int:
         raise OptionError("sketch, internode_sketch: given, but nnodes is 1; leave it out, or say how many nodes")
     # Where the network itself falls into nodes, of one or several sizes, a sketch for others is for another machine.
     found = [box for box in divisions(everything) if list(box) == sorted(box)]
-    counts = [max(box) + 1 for box in found]
+    counts = list(dict.fromkeys(max(box) + 1 for box in found))
     if counts and sketch.nnodes not in counts:
         shown = " or ".join(f"{count} nodes of {topology.num_npus // count} GPUs" for count in counts)
         raise OptionError(f"sketch, nnodes: expected {' or '.join(map(str, counts))} for {topology.name}, which has "

@@ -32,18 +32,24 @@ from synthesizers.taccl.warm_start import tuned_by_others
 from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
-from topologies.exceptions import SynthesisError
+from topologies.exceptions import OptionError, SynthesisError
 
 _BACKWARD = {"reduce_scatter", "reduce"}
 
 #: Effort without a time limit, and of each second of one.
 _EFFORT, _EFFORT_PER_S = 0.15, 0.1
 
+#: Effort that a solver can be told of: HiGHS counts its nodes in 32 bits.
+_MOST_EFFORT = 1e5
+
 #: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces.
 _SOLVING = 0.8
 
 #: Slack of paths that is tried without a sketch.
 _SLACKS = (0, 1, 2)
+
+#: More hops than any path has.
+_MOST_SLACK = 10**6
 
 #: More hops are not listed anew: that takes more memory than it gains time.
 _RELIST_HOPS = 2**21
@@ -83,9 +89,9 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
     sketch: str = "auto"
     profile: str = ""
     solver: Solver = "auto"
-    slack: Annotated[int, msgspec.Meta(ge=0)] | Literal["auto"] = "auto"
+    slack: Annotated[int, msgspec.Meta(ge=0, le=_MOST_SLACK)] | Literal["auto"] = "auto"
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
-    effort: Annotated[float, msgspec.Meta(gt=0)] | Literal["auto"] = "auto"
+    effort: Annotated[float, msgspec.Meta(gt=0, le=_MOST_EFFORT)] | Literal["auto"] = "auto"
     warm_start: Literal["auto", "none"] = "auto"
 
 
@@ -239,11 +245,12 @@ class _Synthesis:
             networks = derived_networks(topology, demand, problem.model, budget.last)
         else:
             chunkup = self.sketch.hyperparameters.input_chunkup
+            places = collective.num_chunks * topology.num_npus
+            if chunkup * places > _MOST_PLACES:
+                raise OptionError(f"sketch, hyperparameters, input_chunkup: {chunkup} makes {chunkup * places} pairs "
+                                  f"of chunk and NPU; expected {_MOST_PLACES // places} at most here")  # fmt: skip
             demand = demand_of(collective if chunkup == 1 else collective.refined(chunkup), problem.size)
-            sketch = self.sketch
-            if backwards:
-                sketch = sketch.reversed(topology.num_npus // sketch.nnodes)
-            networks = [sketched_network(topology, sketch, max(demand.nbytes, default=0))]
+            networks = [sketched_network(topology, self.sketch, max(demand.nbytes, default=0), backwards)]
         most = max(demand.nbytes, default=0)
         drawn = []
         for network in networks:

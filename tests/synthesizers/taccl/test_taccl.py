@@ -204,11 +204,24 @@ class TestSketchOptions:
         path = write(profile, "profile.json")
         schedule, time_us = solved("ndv2:2", "all_gather", 16 * 10**6, sketch=write(sketch_content()), profile=path)
         assert time_us == pytest.approx(schedule.notes["planned_us"], rel=0.01)
-        with pytest.raises(OptionError, match="gpus_per_node is 7"):
+        with pytest.raises(OptionError, match="gpus_per_node is 7; expected 8, as ndv2:2"):
             solved("ndv2:2", "all_gather", 10**6, profile=write(profile | {"gpus_per_node": 7}, "other.json"))
-        with pytest.raises(OptionError, match="1 sorts of links in node_betas_list"):
+        with pytest.raises(OptionError, match="gpus_per_node is 16; expected 8"):
+            other = profile | {"gpus_per_node": 16, "node_betas_list": [8], "node_invbws_list": [8]}
+            solved("ndv2:2", "all_gather", 10**6, profile=write(other, "dgx2.json"))
+        with pytest.raises(OptionError, match="1 sorts of links in node_betas_list; expected 2"):
             few = profile | {"node_betas_list": [23], "node_invbws_list": [23]}
             solved("ndv2:2", "all_gather", 10**6, profile=write(few, "few.json"))
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("option", "value"), [("slack", str(10**21)), ("slack", "-1"), ("effort", "1e999"), ("effort", "0")]
+    )
+    def test_limits(self, option, value):
+        """A number that no solver takes is refused as an option, not somewhere in a kernel."""
+        with pytest.raises(OptionError, match=f"taccl: bad option.*{option}"):
+            parse_options(Taccl(), {option: value})
 
 
 class TestBudget:
