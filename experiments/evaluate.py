@@ -171,9 +171,7 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     record.time_us = time_us
     planned = schedule.notes.get("planned_us")
     record.planned_us = float(planned) if isinstance(planned, int | float) else None
-    stages = schedule.notes.get("stages")
-    if isinstance(stages, list | tuple) and all(isinstance(stage, dict) for stage in stages):
-        record.stages = list(stages)
+    record.stages = _stages(schedule)
     record.transfers = schedule.num_hops
     record.algbw_gbps = algbw_gbps(problem.size, time_us)
     record.busbw_gbps = busbw_gbps(problem.collective, problem.size, time_us)
@@ -198,6 +196,16 @@ def efficiency(time_us: float, bound_us: float, bound_by: str) -> tuple[float, s
         f"{DEFECT}: {time_us:g} us is below the provable bound of {bound_us:g} us ({bound_by}); please report this "
         "problem, a bound or the simulator is wrong"
     )
+
+
+def _stages(schedule: Schedule) -> list[dict[str, object]]:
+    """Return what a schedule notes of its stages, with the seconds that were measured; anybody may have made it."""
+    stages, seconds = schedule.notes.get("stages"), schedule.measured.get("stages_s")
+    if not isinstance(stages, list | tuple) or not all(isinstance(stage, dict) for stage in stages):
+        return []
+    if not isinstance(seconds, list | tuple) or len(seconds) != len(stages):
+        return list(stages)
+    return [{**stage, "seconds": took} for stage, took in zip(stages, seconds, strict=True)]
 
 
 def _equal_chunk_bound(problem: Problem, schedule: Schedule) -> float | None:

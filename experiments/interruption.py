@@ -15,6 +15,9 @@ class Terminated(BaseException):
     """The program was told to end (SIGTERM); raised so that temporary files are removed on the way out."""
 
 
+#: What each signal is raised as.
+KINDS: dict[int, type[BaseException]] = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+
 #: What was raised for the last signal; kept, because compiled code may have swallowed it.
 _raised: list[type[BaseException]] = []
 
@@ -24,18 +27,21 @@ def watch() -> None:
     _raised.clear()
 
     def handler(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  the signature of a handler
-        kind = KeyboardInterrupt if number == signal.SIGINT else Terminated
-        _raised.append(kind)
-        raise kind
+        _raised.append(KINDS[number])
+        raise KINDS[number]
 
     sys.unraisablehook = _unraisable
-    signal.signal(signal.SIGINT, handler)
-    signal.signal(signal.SIGTERM, handler)
+    for number in KINDS:
+        signal.signal(number, handler)
 
 
 def _unraisable(fault: sys.UnraisableHookArgs) -> None:
-    """Say what Python says of an error in a callback, but nothing of a signal: it is noted, and whoever asks hears."""
-    if not isinstance(fault.exc_value, KeyboardInterrupt | Terminated):
+    """Say what Python says of an error in a callback or `__del__`, but nothing of a signal or after one.
+
+    The signal is noted, and whoever asks hears. What follows is of no use: the program ends, and an object whose
+    constructor a signal has cut short may complain as it is thrown away.
+    """
+    if not _raised and not isinstance(fault.exc_value, KeyboardInterrupt | Terminated):
         sys.__unraisablehook__(fault)
 
 
@@ -60,3 +66,8 @@ def raise_if_interrupted(error: BaseException | None = None) -> None:
     kind = signalled(error)
     if kind is not None:
         raise kind from None
+
+
+def ending(kind: type[BaseException]) -> tuple[str, int]:
+    """Return the word for an end by `KeyboardInterrupt` or `Terminated`, and the exit status."""
+    return ("told to end", 143) if kind is Terminated else ("interrupted", 130)

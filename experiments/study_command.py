@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from experiments.interruption import Terminated, signalled, watch
+from experiments.interruption import ending, signalled, watch
 from topologies.exceptions import CollbenchError
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -61,7 +61,7 @@ class Command:
             return self.draw(config, out) if arguments.draw else self.reproduce(config, out, arguments.jobs)
         except BaseException as error:
             if (kind := signalled(error)) is not None:
-                word, status = ("told to end", 143) if kind is Terminated else ("interrupted", 130)
+                word, status = ending(kind)
                 print(f"{word}; what was finished is in {out}, the same command goes on from there", file=sys.stderr)
                 return status
             if isinstance(error, OSError):

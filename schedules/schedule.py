@@ -60,7 +60,9 @@ class Schedule:
     order : {"program", "fifo"}
         Whether each link carries its hops in list order, or as they become ready (ties in list order).
     notes : mapping
-        What the synthesizer wants to tell; kept in files, not part of the identity.
+        What the synthesizer wants to tell, the same in every run; kept in files, not part of the identity.
+    measured : mapping
+        What was measured while it was made, another in every run; in no file, so that files repeat.
 
     Raises
     ------
@@ -78,6 +80,7 @@ class Schedule:
     message: np.ndarray | None = None
     order: str = "program"
     notes: Mapping[str, Any] = field(default_factory=dict)
+    measured: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.order not in ORDERS:
@@ -202,6 +205,12 @@ class Schedule:
         """Return the same schedule with some notes added or changed; the columns are shared."""
         clone = copy.copy(self)
         object.__setattr__(clone, "notes", {**self.notes, **notes})
+        return clone
+
+    def with_measured(self, **figures: Any) -> Schedule:
+        """Return the same schedule with some figures measured; the columns are shared."""
+        clone = copy.copy(self)
+        object.__setattr__(clone, "measured", {**self.measured, **figures})
         return clone
 
     def on(self, topology: Topology) -> Schedule:

@@ -71,6 +71,9 @@ class Synthesizer(ABC):
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return a schedule of the problem; the same problem, options and seed must give the same one.
 
+        Its notes are the same too. A synthesizer that solves in stages may describe them in ``notes["stages"]``, a
+        mapping for each; the seconds that each took belong in ``measured["stages_s"]``.
+
         Parameters
         ----------
         problem : Problem
@@ -116,13 +119,13 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
         return msgspec.convert(dict(given), synthesizer.Options, strict=False)
     except ValueError as error:  # msgspec.ValidationError is one
         path = re.search(r"\$\.(\w+)", str(error))
-        words = _choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
+        words = choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
         hint = f"; expected one of {', '.join(words)}" if words else ""
         raise OptionError(f"{synthesizer.name}: bad option: {error}{hint}") from None
 
 
-def _choices(annotation: Any) -> list[str]:
-    """Return the words that an option may be, wherever they stand in its type."""
+def choices(annotation: Any) -> list[str]:
+    """Return the words that a value may be, wherever they stand in its type."""
     if get_origin(annotation) is Literal:
         return [str(word) for word in get_args(annotation)]
-    return [word for part in get_args(annotation) for word in _choices(part)]
+    return [word for part in get_args(annotation) for word in choices(part)]

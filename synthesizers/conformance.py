@@ -188,6 +188,8 @@ def _checked(synthesizer: Synthesizer, problem: Problem) -> str | None:
     schedule = schedules[0]
     if schedules[1].fingerprint != schedule.fingerprint and not schedule.notes.get("time_limited"):
         raise ConformanceError("two runs with one seed made two schedules; take all randomness from problem.seed")
+    if repr(schedules[1].notes) != repr(schedule.notes) and not schedule.notes.get("time_limited"):
+        raise ConformanceError("two runs with one seed left different notes; what is measured belongs in `measured`")
     _check_schedule(schedule, problem)
     return None
 

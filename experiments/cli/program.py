@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from experiments.interruption import Terminated, signalled, watch
+from experiments.interruption import Terminated, ending, signalled, watch
 
 TRACEBACK = "COLLBENCH_TRACEBACK"
 
@@ -33,16 +33,13 @@ class WrongInput(click.ClickException):
     exit_code = 2
 
 
-class Interrupted(click.ClickException):
-    """The user pressed Ctrl-C."""
+class Ended(click.ClickException):
+    """Ctrl-C or SIGTERM has ended the program; says what there is."""
 
-    exit_code = 130
-
-
-class _Told(Interrupted):
-    """The program was told to end (SIGTERM)."""
-
-    exit_code = 143
+    def __init__(self, kind: type[BaseException], what: str = "nothing was written") -> None:
+        word, status = ending(kind)
+        super().__init__(f"{word}; {what}")
+        self.exit_code = status  # type: ignore[misc]  # click reads it of the instance
 
 
 class Commands(click.Group):
@@ -104,7 +101,7 @@ class Program(Commands):
         except BrokenPipeError:
             return _hang_up()
         except (KeyboardInterrupt, Terminated) as error:  # before or after the command itself
-            end = ended(type(error))
+            end = Ended(type(error))
             return _say(f"collbench: {end.format_message()}", end.exit_code)
         except MemoryError:
             return _say("collbench: out of memory; give a smaller problem", 1)
@@ -124,12 +121,12 @@ class Program(Commands):
         """Run the command; errors that collbench raises on purpose become one line."""
         try:
             return super().invoke(ctx)
-        except (Interrupted, _Told):
+        except Ended:
             raise
         except BaseException as error:
             # Here and not in `main`: click would write an empty line first.
             if (kind := signalled(error)) is not None:
-                raise ended(kind) from None
+                raise Ended(kind) from None
             if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
                 raise
             # Imported here: the package is slow to import, and --help does not need it.
@@ -138,11 +135,6 @@ class Program(Commands):
             if not isinstance(error, CollbenchError) or _wants_traceback():
                 raise
             raise Failure(str(error)) from error
-
-
-def ended(kind: type[BaseException], what: str = "nothing was written") -> click.ClickException:
-    """Return the end of a program that was interrupted or told to end, and say what there is."""
-    return _Told(f"told to end; {what}") if kind is Terminated else Interrupted(f"interrupted; {what}")
 
 
 def _wants_traceback() -> bool:

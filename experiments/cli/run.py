@@ -11,7 +11,7 @@ import click
 
 from experiments.cli.output import remark
 from experiments.cli.parameters import LATENCIES, SWITCHINGS
-from experiments.cli.program import Failure, WrongInput, ended
+from experiments.cli.program import Ended, Failure, WrongInput
 from experiments.cli.values import TimesType
 from experiments.interruption import Terminated
 
@@ -92,7 +92,7 @@ def run(
             return _conclude(experiment, store.folder, work)
     except (KeyboardInterrupt, Terminated) as error:
         done = sum(record is not None for record in work.records) if work else 0
-        raise ended(type(error), f"{done} of {len(runs)} runs are kept in {store.folder}, the same command goes on "
+        raise Ended(type(error), f"{done} of {len(runs)} runs are kept in {store.folder}, the same command goes on "
                                  "from there") from None  # fmt: skip
 
 

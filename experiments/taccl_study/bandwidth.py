@@ -65,11 +65,14 @@ def _panel(axes: Axes, rows: Sequence[Row], network: str, kind: str, look: Any) 
         if points:
             axes.plot(*zip(*points, strict=True), color=each.colour, marker=each.marker, markerfacecolor="none",
                       label=each.label)  # fmt: skip
-    edge = max(row["size"] for row in rows)
-    for figure in published(network, kind):
-        axes.plot(figure.size or edge, figure.algbw_gbps, _MARKS[figure.who], color="black", markerfacecolor="none",
-                  markersize=9, linestyle="none", label=f"{figure.who} (published)")  # fmt: skip
     sizes = sorted({row["size"] for row in rows})
+    for figure in published(network, kind):
+        # Between two sizes that ran a line is only drawn; a published figure there would be measured against it.
+        if figure.size is not None and figure.size not in sizes:
+            continue
+        axes.plot(figure.size or sizes[-1], figure.algbw_gbps, _MARKS[figure.who], color="black",
+                  markerfacecolor="none", markersize=9, linestyle="none",
+                  label=f"{figure.who} (published)")  # fmt: skip
     shown = sorted({*sizes[:: max(1, len(sizes) // 3)], sizes[-1]})
     axes.set_xticks(shown, [format_bytes(size) for size in shown])
     axes.set_xticks([], minor=True)

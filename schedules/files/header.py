@@ -162,7 +162,7 @@ def rebuilt(path: str | os.PathLike[str], header: Header, columns: Mapping[str, 
     try:
         fields = {name: getattr(header.topology, name) for name in TopologyFields.__struct_fields__}
         schedule = Schedule(Topology(**fields), _collective(header.collective), order=header.order,
-                            notes=header.notes, **columns)  # fmt: skip
+                            notes=header.notes, measured={}, **columns)  # fmt: skip
         found = schedule.fingerprint
     except (CollbenchError, OverflowError, MemoryError) as error:
         raise refused(path, error or "does not fit in memory") from error

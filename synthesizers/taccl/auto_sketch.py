@@ -1,30 +1,25 @@
 """A sketch for any topology, made without an expert: boxes, relays, symmetries and path sets.
 
-Boxes are what hangs together by the faster connections, where the largest step in bandwidth leaves equal boxes. Relays:
-where several connections between two boxes share a port, such as a NIC, chunks that many want cross from each GPU to
-its namesake only; chunks that one NPU wants go straight, or through gateways (`synthesizers.taccl.gateways`), whichever
-starts out faster. Symmetries are looked for (`synthesizers.taccl.symmetry`), paths are the shortest and those some
-hops longer.
+Boxes are told by bandwidth (`synthesizers.taccl.boxes`). Relays: where several connections between two boxes share a
+port, such as a NIC, chunks that many want cross from each GPU to its namesake only; chunks that one NPU wants go
+straight, or through gateways (`synthesizers.taccl.gateways`), whichever starts out faster. Symmetries are looked for
+(`synthesizers.taccl.symmetry`), paths are the shortest and those some hops longer.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 
 from simulator.link_model import LinkModel
+from synthesizers.taccl.boxes import boxes_of, local_wires
 from synthesizers.taccl.budget import in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.gateways import gateway_wires
 from synthesizers.taccl.network import Network
-from synthesizers.taccl.sketched import local_wires
 from synthesizers.taccl.symmetry import WireMaps, free_symmetries
 from synthesizers.taccl.wires import Wires, wires_of
 from topologies import Topology
-
-#: The least step in bandwidth that tells the inside of a box from the outside.
-_STEP = 1.5
 
 
 def derived_networks(topology: Topology, demand: Demand, model: LinkModel, last: float | None = None) -> list[Network]:
@@ -62,31 +57,6 @@ def derived_networks(topology: Topology, demand: Demand, model: LinkModel, last:
         symmetries = free_symmetries(maps, topology.num_npus, last)
         networks.append(Network(wires, box, symmetries=symmetries, origin="auto"))
     return networks
-
-
-def boxes_of(wires: Wires) -> tuple[int, ...]:
-    """Return the box of each NPU: all in one where no step in bandwidth leaves several equal boxes of two or more."""
-    npus = wires.topology.num_npus
-    speeds = sorted(set(wires.bandwidth_gbps), reverse=True)
-    steps = sorted(
-        ((fast / slow, fast) for fast, slow in itertools.pairwise(speeds) if fast >= _STEP * slow),
-        reverse=True,
-    )
-    for _, least in steps:
-        box = list(range(npus))
-        for _ in range(npus):
-            before = list(box)
-            for wire, speed in enumerate(wires.bandwidth_gbps):
-                if speed >= least:
-                    low = min(box[wires.src[wire]], box[wires.dst[wire]])
-                    box[wires.src[wire]] = box[wires.dst[wire]] = low
-            if box == before:
-                break
-        names = sorted(set(box))
-        sizes = {box.count(name) for name in names}
-        if len(names) > 1 and len(sizes) == 1 and min(sizes) > 1:
-            return tuple(names.index(name) for name in box)
-    return (0,) * npus
 
 
 def _relays(wires: Wires, box: tuple[int, ...], cross: list[int]) -> list[int]:

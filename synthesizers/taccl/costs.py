@@ -105,17 +105,18 @@ def profile_costs(profile: Profile, wires: Wires, box: tuple[int, ...]) -> tuple
     Raises
     ------
     OptionError
-        A profile for other boxes, or with fewer sorts of links than the network has.
+        A profile for other boxes, or for other sorts of links than the network has.
     """
     gpus, npus = profile.gpus_per_node, len(box)
-    if npus % gpus:
-        raise OptionError(f"profile {profile.name}: gpus_per_node is {gpus}, which does not divide the {npus} NPUs of "
-                          f"{wires.topology.name}")  # fmt: skip
+    if gpus != npus // (max(box) + 1):
+        raise OptionError(f"profile {profile.name:.60}: gpus_per_node is {gpus}; expected {npus // (max(box) + 1)}, as "
+                          f"{wires.topology.name} has nodes of so many: give the profile of this machine")  # fmt: skip
     local = [wire for wire in range(len(wires)) if wires.src[wire] // gpus == wires.dst[wire] // gpus]
     speeds = sorted({wires.bandwidth_gbps[wire] for wire in local}, reverse=True)
-    if not profile.links and len(speeds) > len(profile.node_betas_list):
-        raise OptionError(f"profile {profile.name}: {len(profile.node_betas_list)} sorts of links in node_betas_list, "
-                          f"but the boxes of {wires.topology.name} have {len(speeds)} bandwidths")  # fmt: skip
+    if not profile.links and len(speeds) != len(profile.node_betas_list):
+        raise OptionError(f"profile {profile.name:.60}: {len(profile.node_betas_list)} sorts of links in "
+                          f"node_betas_list; expected {len(speeds)}, as {wires.topology.name} has so many bandwidths "
+                          "inside a node")  # fmt: skip
     found: list[tuple[int, int]] = []
     for wire in range(len(wires)):
         a, b = wires.src[wire], wires.dst[wire]

@@ -84,6 +84,7 @@ def _solver(model: Model, limits: Limits, seconds: float) -> Any:
 
         def callSolver(self, lp: Any) -> None:
             native = lp.solverModel
+            native.HandleUserInterrupt = True  # without it cancelSolve does nothing
             if len(model.hint) == len(model.low):
                 import highspy
 

@@ -30,7 +30,10 @@ class Network:
     box : tuple of int
         The box of each NPU.
     strategy : str
-        ``none``, ``uc-min``, ``uc-max``, ``minmax`` or ``maxmin``: what breaks ties in routing.
+        ``none``, ``minmax`` or ``maxmin``: what breaks ties in routing.
+    sparing : tuple of int
+        Per wire, where a sketched switch breaks ties: 1 where few different wires shall be used (uc-min), −1 where many
+        (uc-max), 0 where it is no matter. Empty: no switch does.
     extra_ports : tuple of tuples of int
         Per wire, the ports that a sketched switch adds to its links.
     switched : bool
@@ -54,6 +57,7 @@ class Network:
     wires: Wires
     box: tuple[int, ...]
     strategy: str = "none"
+    sparing: tuple[int, ...] = ()
     extra_ports: tuple[tuple[int, ...], ...] = ()
     switched: bool = False
     relayed: bool = False

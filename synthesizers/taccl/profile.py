@@ -7,17 +7,22 @@ and ``remote_beta`` and ``remote_invbw`` between nodes. What counts is α + β, 
 
 from __future__ import annotations
 
+import itertools
 import os
+from typing import Annotated
 
 import msgspec
 import numpy as np
 
-from synthesizers.taccl.sketch import read_struct
+from synthesizers.taccl.json_file import read_struct
 from topologies import Topology
 from topologies.exceptions import OptionError
 
 #: Bytes of the chunk for which `profile_topology` turns costs into bandwidths.
 CHUNK_BYTES = 10**6
+
+#: Costs beyond this, ten seconds for a chunk, are a mistake; times of whole schedules stay within 64 bits.
+_MOST_US = 1e7
 
 # Which links of an NDv2 node are double, which single, in the numbering of the published code.
 _NDV2_DOUBLE = ((0, 1), (0, 4), (1, 3), (2, 3), (2, 6), (4, 5), (5, 7), (6, 7))
@@ -28,14 +33,14 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A link profile; the fields are the keys of its file, costs are µs per chunk."""
 
     name: str
-    gpus_per_node: int
+    gpus_per_node: Annotated[int, msgspec.Meta(ge=1)]
     alpha: float = 0.0
     node_betas_list: list[float] = []
     node_invbws_list: list[float] = []
-    links: list[list[int]] = []
+    links: list[list[Annotated[int, msgspec.Meta(ge=0)]]] = []
     betas: list[list[float]] = []
     invbws: list[list[float]] = []
-    nics_per_node: int = 1
+    nics_per_node: Annotated[int, msgspec.Meta(ge=0)] = 1
     remote_alpha: float = 0.0
     remote_beta: float = 0.0
     remote_invbw: float = 0.0
@@ -47,7 +52,8 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     Raises
     ------
     OptionError
-        A file that cannot be read, an unknown key, a value of the wrong type, lists that do not fit together.
+        A file that cannot be read, an unknown key, a value of the wrong type, lists that do not fit together, a cost
+        that cannot be.
     """
     profile = read_struct(path, Profile, "profile")
     if len(profile.node_betas_list) != len(profile.node_invbws_list):
@@ -61,9 +67,12 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
         size = profile.gpus_per_node
         if profile.links and (len(matrix) != size or any(len(row) != size for row in matrix)):
             raise OptionError(f"profile {path}: {name} is not a matrix of {size} × {size}, as gpus_per_node says")
-    for cost in (*profile.node_betas_list, *profile.node_invbws_list, profile.remote_beta):
-        if cost < 0:
-            raise OptionError(f"profile {path}: a cost of {cost:g}; expected 0 or more µs per chunk")
+    matrices = itertools.chain(*profile.betas, *profile.invbws)
+    lists = itertools.chain(profile.node_betas_list, profile.node_invbws_list)
+    remote = (profile.remote_alpha, profile.remote_beta, profile.remote_invbw)
+    for cost in itertools.chain(lists, matrices, remote, (profile.alpha,)):
+        if not 0 <= cost <= _MOST_US:
+            raise OptionError(f"profile {path}: a cost of {cost:g}; expected from 0 to {_MOST_US:g} µs per chunk")
     return profile
 
 

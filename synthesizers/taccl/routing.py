@@ -14,8 +14,8 @@ w = u → v), start[c,n] (c is at n), lat = α + β of a chunk, hold = how long 
   x[c,w] = 1 ⇒ start[c,v] ≥ lat + Σ hold · x[own,w] over u's own chunks;
 - symmetry: variables of one orbit are one variable, where the paper sets them equal.
 
-The objective is T; with ``uc-min`` (``uc-max``) the number of different wires used is added (subtracted), with
-``minmax`` (``maxmin``) the load of the busiest (idlest) wire, weighing 1 % of T at most.
+The objective is T; round a switch with ``uc-min`` (``uc-max``) the number of different wires used is added
+(subtracted), with ``minmax`` (``maxmin``) the load of the busiest (idlest) wire, weighing 1 % of T at most.
 """
 
 from __future__ import annotations
@@ -293,22 +293,24 @@ class _Builder:
 
     def _objective(self) -> None:
         """Set the objective: T, and what the strategy of the sketch adds."""
-        model, strategy = self.model, self.network.strategy
+        model, strategy, sparing = self.model, self.network.strategy, self.network.sparing
         by_wire: dict[int, list[Pair]] = defaultdict(list)
         for pair in self.result.used:
             by_wire[pair[1]].append(pair)
-        if strategy in ("uc-min", "uc-max"):
+        if any(sparing):
             weight = max(-(-100 * len(by_wire) // self.most), 1)
             model.objective = [(weight, self.time)]
             for wire in sorted(by_wire):
+                if not sparing[wire]:
+                    continue
                 chosen = {self.result.used[pair] for pair in by_wire[wire]}
                 seen = model.variable(0, 1)
-                if strategy == "uc-min":
+                if sparing[wire] > 0:
                     for variable in sorted(chosen):
                         model.at_least([(1, seen), (-1, variable)], 0)
                 else:
                     model.at_least([*((1, variable) for variable in sorted(chosen)), (-1, seen)], 0)
-                model.objective.append((1 if strategy == "uc-min" else -1, seen))
+                model.objective.append((sparing[wire], seen))
             return
         model.objective = [(100 if strategy != "none" else 1, self.time)]
         if strategy in ("minmax", "maxmin"):

@@ -1,25 +1,24 @@
 """Communication sketches of TACCL (arXiv 2111.04867, section 3) and their files, read as published.
 
-A sketch names the connections between GPUs that may be used. Inside a node: all (``none``), or those round switches
-(``switch``: lists of GPUs, each list a switch, with ``uc-min`` or ``uc-max``: few or many different connections).
+A sketch names the connections between GPUs that may be used. Inside a node: all; with ``switch``, lists of GPUs say
+round which switches they go, each with ``uc-min`` or ``uc-max``: few or many different connections.
 Between nodes: ``relay`` with ``internode_conn``, from local sender to local receivers, optionally who forwards whose
 chunks. Besides: symmetries, and how often each input is cut.
 """
 
 from __future__ import annotations
 
-import difflib
 import os
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+import re
+from typing import Annotated, Literal
 
 import msgspec
 
+from synthesizers.taccl.json_file import read_struct
 from topologies.exceptions import OptionError
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Rank = Annotated[int, msgspec.Meta(ge=0)]
-_T = TypeVar("_T", bound=msgspec.Struct)
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,12 +31,12 @@ class Intranode(_Strict, frozen=True):
     Attributes
     ----------
     strategy : str
-        ``none``: every connection; ``switch``: those round `switches`; ``minmax``, ``maxmin``: every connection, with
-        the busiest one relieved or the idlest one used.
+        ``none``: every connection; ``switch``: with those round `switches` sharing what a GPU has of its switch;
+        ``minmax``, ``maxmin``: every connection, with the busiest one relieved or the idlest one used.
     switches : list of list of int
-        Local GPU ids round each switch.
+        Local GPU ids round each switch; the same ones twice are one switch.
     switch_hyperedge_strategy : list of str
-        For each switch: ``uc-min``, few different connections, or ``uc-max``, many.
+        For each list of `switches`: ``uc-min``, few different connections, or ``uc-max``, many; empty: no matter.
     """
 
     strategy: Literal["none", "switch", "minmax", "maxmin"] = "none"
@@ -129,47 +128,14 @@ def read_sketch(path: str | os.PathLike[str]) -> Sketch:
     Raises
     ------
     OptionError
-        A file that cannot be read, an unknown key (the nearest is given) or a value of the wrong type.
+        A file that cannot be read; a key that is unknown or stands twice, a value of the wrong type.
     """
     return read_struct(path, Sketch, "sketch")
 
 
-def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
-    """Return a JSON file as a typed value; `what` names it in messages."""
-    try:
-        content = msgspec.json.decode(Path(path).read_bytes())
-    except OSError as error:
-        raise OptionError(f"cannot read the {what} {path}: {error.strerror or error}") from error
-    except msgspec.DecodeError as error:
-        raise OptionError(f"{what} {path} is not JSON: {error}") from error
-    _require_known(content, kind, f"{what} {path}")
-    try:
-        return msgspec.convert(content, kind)
-    except msgspec.ValidationError as error:
-        raise OptionError(f"{what} {path}: {str(error).replace('`', '')}") from error
-
-
-def _require_known(content: Any, kind: type[msgspec.Struct], where: str) -> None:
-    """Refuse keys that a type does not have, with the nearest that it has."""
-    if not isinstance(content, dict):
-        raise OptionError(f"{where}: expected a mapping, found a {type(content).__name__}")
-    parts: dict[str, type[msgspec.Struct]] = {
-        "intranode_sketch": Intranode,
-        "internode_sketch": Internode,
-        "hyperparameters": Hyperparameters,
-    }
-    known = [field.name for field in msgspec.structs.fields(kind)]
-    for key, value in content.items():
-        if key not in known:
-            near = difflib.get_close_matches(str(key), known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
-            raise OptionError(f"{where}: unknown key {key!r}; {hint}")
-        if key in parts and isinstance(value, dict):
-            _require_known(value, parts[key], f"{where}, {key}")
-
-
 def _gpu(key: str, where: str) -> int:
     """Return a JSON key as a local GPU id."""
-    if not key.strip().isdecimal():
-        raise OptionError(f'sketch, {where}: {key!r} is no local GPU id; expected such as "0"')
+    # As JSON writes a number: else "0", " 0" and "00" would be one GPU, whose last entry counts.
+    if not re.fullmatch(r"0|[1-9][0-9]{0,8}", key):
+        raise OptionError(f'sketch, {where}: {key!r:.60} is no local GPU id; expected such as "0"')
     return int(key)

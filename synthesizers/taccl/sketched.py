@@ -5,16 +5,22 @@ Every fault is told with the key of the sketch and the GPUs that it concerns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from synthesizers.taccl.boxes import divisions, local_wires
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.sketch import Sketch
 from synthesizers.taccl.symmetry import WireMaps, rotation
-from synthesizers.taccl.wires import Wires, shared_fabric, wires_of
+from synthesizers.taccl.wires import Wires, wires_of
 from topologies import Topology
 from topologies.exceptions import OptionError
 
+#: What a switch's strategy makes of the number of different wires used: few are good, or many.
+_SPARING = {"uc-min": 1, "uc-max": -1}
 
-def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> Network:
+
+def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int, backwards: bool = False) -> Network:
     """Return the network that a sketch leaves of a topology.
 
     Parameters
@@ -23,34 +29,43 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> 
     sketch : Sketch
     message_bytes : int
         The size that ways through switches are quick for.
+    backwards : bool
+        Whether the topology is the reversed one, for which the sketch is reversed too once it is checked.
 
     Raises
     ------
     OptionError
         A sketch that does not fit; names the key and the GPUs at fault.
     """
-    gpus = _gpus_per_node(topology, sketch)
-    box = tuple(npu // gpus for npu in range(topology.num_npus))
     everything = wires_of(topology, message_bytes)
-    _check_ids(sketch, gpus)
+    gpus = _gpus_per_node(everything, sketch)
+    box = tuple(npu // gpus for npu in range(topology.num_npus))
+    _check_switches(sketch, gpus)
+    _check_relays(sketch, gpus)
+    for offset, group in sketch.symmetry_offsets:
+        if topology.num_npus % group:
+            raise OptionError(f"sketch, symmetry_offsets: [{offset}, {group}]: groups of {group} do not divide "
+                              f"{topology.num_npus} GPUs")  # fmt: skip
+    if backwards:
+        sketch = sketch.reversed(gpus)
     local = local_wires(everything, box)
-    connections = sketch.connections(gpus) if sketch.nnodes > 1 else {}
-    cross = _cross_wires(everything, box, gpus, connections)
+    cross = _cross_wires(everything, box, gpus, sketch.connections(gpus))
     chosen = sorted({*local, *cross})
     wires = everything.kept(chosen)
     intranode = sketch.intranode_sketch
-    strategy: str = intranode.strategy
-    if strategy == "switch":
-        strategy = intranode.switch_hyperedge_strategy[0] if intranode.switch_hyperedge_strategy else "none"
+    switch = _switches_of(wires, box, gpus, intranode.switches)
+    strategies = [_SPARING[word] for word in intranode.switch_hyperedge_strategy]
     senders: dict[int, tuple[int, ...]] = {}
-    for sender, owners in sketch.senders().items() if sketch.nnodes > 1 else ():
+    for sender, owners in sketch.senders().items():
         for node in range(sketch.nnodes):
             for owner in owners:
                 npu = node * gpus + owner
                 senders[npu] = (*senders.get(npu, ()), node * gpus + sender)
     return Network(
-        wires, box, strategy,
-        extra_ports=_switch_ports(wires, box, gpus, intranode.switches) if intranode.switches else (),
+        wires, box,
+        "none" if intranode.strategy == "switch" else intranode.strategy,
+        sparing=tuple(strategies[number] if number >= 0 else 0 for number in switch) if strategies else (),
+        extra_ports=_switch_ports(wires, switch) if intranode.switches else (),
         switched=intranode.strategy == "switch",
         relayed=sketch.nnodes > 1,
         senders=senders,
@@ -60,21 +75,9 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int) -> 
     )  # fmt: skip
 
 
-def local_wires(wires: Wires, box: tuple[int, ...]) -> list[int]:
-    """Return the wires inside boxes: not over the fabric between them, unless a box hangs together by nothing else."""
-    fabric = shared_fabric(wires.topology, box)
-    inside = [wire for wire in range(len(wires)) if box[wires.src[wire]] == box[wires.dst[wire]]]
-    own = [wire for wire in inside if not any(int(wires.topology.dst[link]) in fabric for link in wires.routes[wire])]
-    own_hops, all_hops = wires.kept(own).hops(), wires.kept(inside).hops()
-    npus = len(box)
-    torn = {box[a] for a in range(npus) for b in range(npus)
-            if box[a] == box[b] and own_hops[a, b] > npus >= all_hops[a, b]}  # fmt: skip
-    kept = set(own)
-    return [wire for wire in inside if wire in kept or box[wires.src[wire]] in torn]
-
-
-def _gpus_per_node(topology: Topology, sketch: Sketch) -> int:
+def _gpus_per_node(everything: Wires, sketch: Sketch) -> int:
     """Return the GPUs of a node, checked."""
+    topology = everything.topology
     if topology.num_npus % sketch.nnodes:
         raise OptionError(f"sketch, nnodes: {sketch.nnodes} nodes do not divide the {topology.num_npus} GPUs of "
                           f"{topology.name}; give a number that does")  # fmt: skip
@@ -82,52 +85,69 @@ def _gpus_per_node(topology: Topology, sketch: Sketch) -> int:
         raise OptionError(
             f"sketch, internode_sketch: missing, but nnodes is {sketch.nnodes}; say how the nodes are joined"
         )
+    if sketch.nnodes == 1 and sketch.internode_sketch is not None:
+        raise OptionError("sketch, internode_sketch: given, but nnodes is 1; leave it out, or say how many nodes")
+    # Where the network itself falls into nodes, of one or several sizes, a sketch for others is for another machine.
+    found = [box for box in divisions(everything) if list(box) == sorted(box)]
+    counts = list(dict.fromkeys(max(box) + 1 for box in found))
+    if counts and sketch.nnodes not in counts:
+        shown = " or ".join(f"{count} nodes of {topology.num_npus // count} GPUs" for count in counts)
+        raise OptionError(f"sketch, nnodes: expected {' or '.join(map(str, counts))} for {topology.name}, which has "
+                          f"{shown}; found {sketch.nnodes}")  # fmt: skip
     return topology.num_npus // sketch.nnodes
 
 
-def _check_ids(sketch: Sketch, gpus: int) -> None:
-    """Refuse GPUs that a node does not have, switches that overlap, and senders that send nothing."""
+def _check_gpus(sketch: Sketch, gpus: int, key: str, numbers: Sequence[int]) -> None:
+    """Refuse GPUs that a node does not have, and those that stand twice in one list."""
+    for number in numbers:
+        if number >= gpus:
+            raise OptionError(f"sketch, {key}: names GPU {number}; a node has 0…{gpus - 1} (nnodes: {sketch.nnodes})")
+        if numbers.count(number) > 1:
+            raise OptionError(f"sketch, {key}: names GPU {number} twice in one list; expected each once")
 
-    def known(key: str, numbers: list[int] | tuple[int, ...]) -> None:
-        for number in numbers:
-            if number >= gpus:
+
+def _check_switches(sketch: Sketch, gpus: int) -> None:
+    """Refuse switches that overlap or join nothing, and what is said of switches where there are none."""
+    part, intranode = "intranode_sketch", sketch.intranode_sketch
+    switches, strategies = intranode.switches, intranode.switch_hyperedge_strategy
+    if intranode.strategy == "switch" and not switches:
+        raise OptionError(f"sketch, {part}, switches: missing, but the strategy is switch; list the GPUs round each")
+    for key in ("switches", "switch_hyperedge_strategy"):
+        if getattr(intranode, key) and intranode.strategy != "switch":
+            raise OptionError(
+                f"sketch, {part}, {key}: given, but the strategy is {intranode.strategy}; expected switch"
+            )
+    if len(strategies) not in (0, len(switches)):
+        raise OptionError(f"sketch, {part}, switch_hyperedge_strategy: {len(strategies)} for {len(switches)} switches; "
+                          "give one for each")  # fmt: skip
+    for number, switch in enumerate(switches):
+        if len(switch) < 2:
+            raise OptionError(f"sketch, {part}, switches: {switch} joins nothing; expected two GPUs or more in a list")
+        _check_gpus(sketch, gpus, f"{part}, switches", switch)
+        for before, other in enumerate(switches[:number]):
+            common = set(switch) & set(other)
+            if common and set(switch) != set(other):
+                raise OptionError(f"sketch, {part}, switches: GPU {min(common)} is on two switches of different GPUs; "
+                                  "expected the same or disjoint sets")  # fmt: skip
+            if common and strategies and strategies[before] != strategies[number]:
                 raise OptionError(
-                    f"sketch, {key}: names GPU {number}; a node has 0…{gpus - 1} (nnodes: {sketch.nnodes})"
+                    f"sketch, {part}, switch_hyperedge_strategy: {strategies[before]} and {strategies[number]} for "
+                    f"switch {switch}, which is listed twice; expected the same, as it is one"
                 )
 
-    intranode, internode = sketch.intranode_sketch, sketch.internode_sketch
-    if intranode.strategy == "switch" and not intranode.switches:
-        raise OptionError(
-            "sketch, intranode_sketch, switches: missing, but the strategy is switch; list the GPUs round each"
-        )
-    if intranode.switches and intranode.strategy != "switch":
-        raise OptionError(f"sketch, intranode_sketch, switches: given, but the strategy is {intranode.strategy}; "
-                          "expected switch")  # fmt: skip
-    given, wanted = len(intranode.switch_hyperedge_strategy), len(intranode.switches)
-    if intranode.strategy == "switch" and given not in (0, wanted):
-        raise OptionError(f"sketch, intranode_sketch, switch_hyperedge_strategy: {given} for {wanted} switches; give "
-                          "one for each")  # fmt: skip
-    sets = [frozenset(switch) for switch in intranode.switches]
-    for number, switch in enumerate(sets):
-        known("intranode_sketch, switches", sorted(switch))
-        for other in sets[:number]:
-            if switch & other and switch != other:
-                raise OptionError(f"sketch, intranode_sketch, switches: GPU {min(switch & other)} is on two switches "
-                                  "of different GPUs; expected the same or disjoint sets")  # fmt: skip
-    if internode is None or sketch.nnodes == 1:
-        return
+
+def _check_relays(sketch: Sketch, gpus: int) -> None:
+    """Refuse GPUs that a node does not have, and senders that send nothing."""
     connections = sketch.connections(gpus)
     for sender, receivers in connections.items():
-        known("internode_sketch, internode_conn", (sender, *receivers))
+        _check_gpus(sketch, gpus, "internode_sketch, internode_conn", (sender,))
+        _check_gpus(sketch, gpus, "internode_sketch, internode_conn", receivers)
     for sender, owners in sketch.senders().items():
-        known("internode_sketch, gpus_to_sender_rev_map", (sender, *owners))
+        _check_gpus(sketch, gpus, "internode_sketch, gpus_to_sender_rev_map", (sender,))
+        _check_gpus(sketch, gpus, "internode_sketch, gpus_to_sender_rev_map", owners)
         if not connections.get(sender):
             raise OptionError(f"sketch, internode_sketch, gpus_to_sender_rev_map: names sender {sender}, which "
                               "internode_conn gives no receiver; add one")  # fmt: skip
-    for offset, group in sketch.symmetry_offsets:
-        if (gpus * sketch.nnodes) % group:
-            raise OptionError(f"sketch, symmetry_offsets: [{offset}, {group}]: groups of {group} do not divide "
-                              f"{gpus * sketch.nnodes} GPUs")  # fmt: skip
 
 
 def _cross_wires(
@@ -157,22 +177,27 @@ def _cross_wires(
     return found
 
 
-def _switch_ports(
-    wires: Wires, box: tuple[int, ...], gpus: int, switches: list[list[int]]
-) -> tuple[tuple[int, ...], ...]:
-    """Return the ports that sketched switches add to wires, where real links do not play that part already."""
+def _switches_of(wires: Wires, box: tuple[int, ...], gpus: int, switches: list[list[int]]) -> list[int]:
+    """Return for each wire the number of the sketched switch that it goes round; −1 where there is none."""
     on_switch: dict[int, int] = {}
-    for number, switch in enumerate(dict.fromkeys(frozenset(switch) for switch in switches)):
-        on_switch |= dict.fromkeys(switch, number)
-    first = wires.topology.num_links
+    for number, switch in enumerate(switches):
+        for gpu in switch:
+            on_switch.setdefault(gpu, number)
     result = []
-    for wire in range(len(wires)):
-        a, b = wires.src[wire], wires.dst[wire]
-        same = box[a] == box[b] and on_switch.get(a % gpus, -1) == on_switch.get(b % gpus, -2)
-        # A wire of several links goes through a real switch, whose links are ports anyhow.
-        ports = (first + 2 * a, first + 2 * b + 1) if same and len(wires.routes[wire]) == 1 else ()
-        result.append(ports)
-    return tuple(result)
+    for a, b in zip(wires.src, wires.dst, strict=True):
+        number = on_switch.get(a % gpus, -1)
+        result.append(number if box[a] == box[b] and number == on_switch.get(b % gpus, -1) else -1)
+    return result
+
+
+def _switch_ports(wires: Wires, switch: list[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the ports that sketched switches add to wires, where real links do not play that part already."""
+    first = wires.topology.num_links
+    # A wire of several links goes through a real switch, whose links are ports anyhow.
+    return tuple(
+        (first + 2 * a, first + 2 * b + 1) if number >= 0 and len(route) == 1 else ()
+        for a, b, route, number in zip(wires.src, wires.dst, wires.routes, switch, strict=True)
+    )
 
 
 def checked_symmetries(network: Network, costs: Costs, nbytes: int) -> None:

@@ -32,18 +32,24 @@ from synthesizers.taccl.warm_start import tuned_by_others
 from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
-from topologies.exceptions import SynthesisError
+from topologies.exceptions import OptionError, SynthesisError
 
 _BACKWARD = {"reduce_scatter", "reduce"}
 
 #: Effort without a time limit, and of each second of one.
 _EFFORT, _EFFORT_PER_S = 0.15, 0.1
 
+#: Effort that a solver can be told of: HiGHS counts its nodes in 32 bits.
+_MOST_EFFORT = 1e5
+
 #: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces.
 _SOLVING = 0.8
 
 #: Slack of paths that is tried without a sketch.
 _SLACKS = (0, 1, 2)
+
+#: More hops than any path has.
+_MOST_SLACK = 10**6
 
 #: More hops are not listed anew: that takes more memory than it gains time.
 _RELIST_HOPS = 2**21
@@ -83,9 +89,9 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
     sketch: str = "auto"
     profile: str = ""
     solver: Solver = "auto"
-    slack: Annotated[int, msgspec.Meta(ge=0)] | Literal["auto"] = "auto"
+    slack: Annotated[int, msgspec.Meta(ge=0, le=_MOST_SLACK)] | Literal["auto"] = "auto"
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
-    effort: Annotated[float, msgspec.Meta(gt=0)] | Literal["auto"] = "auto"
+    effort: Annotated[float, msgspec.Meta(gt=0, le=_MOST_EFFORT)] | Literal["auto"] = "auto"
     warm_start: Literal["auto", "none"] = "auto"
 
 
@@ -115,7 +121,7 @@ class Taccl(Synthesizer):
         self.synthesize(Problem(ring(4), collective_named("all_reduce", 4), 2**20), TacclOptions())
 
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
-        """Return the best schedule within the budget; `notes["stages"]` records how it came about.
+        """Return the best schedule within the budget; `notes["stages"]` records how it came about, `measured` how long.
 
         Raises
         ------
@@ -156,7 +162,8 @@ class _Synthesis:
                 raise SynthesisError(f"no schedule within the time limit of {limit:g} s; {advice}") from None
         name, schedule = fallback(self.problem, self._pieces)
         stage = not_run("routing", "no solution in time")
-        return schedule.with_notes(stages=[stage], origin=[name], sketch=self.options.sketch, time_limited=True)
+        self.budget.clock = True
+        return self._noted(schedule, [stage], [name])
 
     def _planned(self) -> Schedule:
         """Return the schedule of the problem, by the stages."""
@@ -183,14 +190,15 @@ class _Synthesis:
         if winner:
             origin = [winner]
             stages.append(not_run(CHALLENGE, f"{winner} is faster in pieces, and taken"))
-        notes: dict[str, Any] = {
-            "stages": stages,
-            "origin": origin,
-            "sketch": self.options.sketch,
-        }
+        return self._noted(result, stages, origin)
+
+    def _noted(self, schedule: Schedule, stages: list[dict[str, Any]], origin: list[str]) -> Schedule:
+        """Return a schedule with the record of its stages; their seconds, which differ between runs, are no notes."""
+        alike = [{key: value for key, value in stage.items() if key != "seconds"} for stage in stages]
+        notes: dict[str, Any] = {"stages": alike, "origin": origin, "sketch": self.options.sketch}
         if self.budget.clock:
             notes["time_limited"] = True
-        return result.with_notes(**notes)
+        return schedule.with_notes(**notes).with_measured(stages_s=[stage["seconds"] for stage in stages])
 
     @property
     def warm(self) -> bool:
@@ -237,11 +245,12 @@ class _Synthesis:
             networks = derived_networks(topology, demand, problem.model, budget.last)
         else:
             chunkup = self.sketch.hyperparameters.input_chunkup
+            places = collective.num_chunks * topology.num_npus
+            if chunkup * places > _MOST_PLACES:
+                raise OptionError(f"sketch, hyperparameters, input_chunkup: {chunkup} makes {chunkup * places} pairs "
+                                  f"of chunk and NPU; expected {_MOST_PLACES // places} at most here")  # fmt: skip
             demand = demand_of(collective if chunkup == 1 else collective.refined(chunkup), problem.size)
-            sketch = self.sketch
-            if backwards:
-                sketch = sketch.reversed(topology.num_npus // sketch.nnodes)
-            networks = [sketched_network(topology, sketch, max(demand.nbytes, default=0))]
+            networks = [sketched_network(topology, self.sketch, max(demand.nbytes, default=0), backwards)]
         most = max(demand.nbytes, default=0)
         drawn = []
         for network in networks:

@@ -58,6 +58,22 @@ class TestEvaluate:
         assert record.max_utilisation == 1
         assert record.transfers == 12
 
+    @pytest.mark.parametrize(
+        ("stages", "seconds", "expected"),
+        [
+            ([{"stage": "routing"}], [0.5], [{"stage": "routing", "seconds": 0.5}]),
+            ([{"stage": "routing"}], [], [{"stage": "routing"}]),
+            ([{"stage": "routing"}], None, [{"stage": "routing"}]),
+            ("routing", [0.5], []),
+        ],
+    )
+    def test_stages(self, stages, seconds, expected):
+        """The stages that a schedule notes get the seconds that were measured, if there are as many."""
+        made = right(PROBLEM).with_notes(stages=stages).with_measured(stages_s=seconds)
+        record, schedule = evaluate(PROBLEM, Stub(made))
+        assert record.stages == expected
+        assert "seconds" not in str(schedule.notes)
+
     def test_refusal(self):
         """A reason of the synthesizer is a row without a time."""
         record, schedule = evaluate(PROBLEM, Stub(refusal="only on Sundays"))

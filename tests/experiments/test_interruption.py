@@ -72,10 +72,51 @@ class TestRaiseIfInterrupted:
         Callback(ValueError("a fault"))
         assert "ValueError: a fault" in capsys.readouterr().err
 
+    @pytest.mark.parametrize(("raised", "said"), [([], True), ([KeyboardInterrupt], False)])
+    def test_half_made(self, monkeypatch, capsys, raised, said):
+        """What a signal has left of an object may fail as it goes, which is news only where no signal came."""
+        monkeypatch.setattr(interruption, "_raised", raised)
+        monkeypatch.setattr(sys, "unraisablehook", interruption._unraisable)
+
+        class Wrapper:
+            def __init__(self):
+                raise ValueError  # as a signal's handler does, before there is a pointer
+
+            def __del__(self):
+                del self.pointer
+
+        with pytest.raises(ValueError):
+            Wrapper()
+        assert ("object has no attribute 'pointer'" in capsys.readouterr().err) == said
+
     def test_never_a_row(self):
         """A run that was interrupted inside compiled code is not a failure of the synthesizer."""
         with pytest.raises(KeyboardInterrupt):
             evaluate(Problem(ring(4), collective("all_gather", 4), 4), Compiled())
+
+
+#: The console script, with a signal at the moment when the command line would be imported.
+EARLY = """
+import os, sys
+from experiments.start import main
+
+class Signal:
+    def find_spec(name, path, target=None):
+        if name == "experiments.cli":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Signal)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_while_importing(number, status):
+    """A signal that comes before the command line is there ends with one line too."""
+    code = EARLY.format(number=int(number))
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert ended.returncode == status
+    assert ended.stderr == f"collbench: {interruption.ending(interruption.KINDS[number])[0]}; nothing was written\n"
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

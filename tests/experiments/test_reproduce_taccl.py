@@ -88,6 +88,7 @@ class TestStudy:
         drawn = {(float(x), float(y)) for axes in first.axes for line in axes.lines
                  for x, y in zip(*line.get_data(), strict=True)}  # fmt: skip
         assert {(1e6, 16.09), (1e9, 18.599), (1e9, 22.857), (1e9, 3.125)} <= drawn
+        assert {x for x, _ in drawn} == {1e6, 1e9}  # nothing stands at a size that did not run
         assert "TACCL (published)" in texts(second)
         assert {7.0, 1215.0} <= {float(x) for line in second.axes[0].lines for x in line.get_xdata()}
 

@@ -223,6 +223,17 @@ class Meddling(Base):
         return schedule
 
 
+class Timing(Base):
+    """Notes what it measured."""
+
+    def __init__(self):
+        self.runs = 0
+
+    def synthesize(self, problem, options):
+        self.runs += 1
+        return super().synthesize(problem, options).with_notes(seconds=self.runs)
+
+
 class Nothing(Base):
     """Returns nothing."""
 
@@ -260,6 +271,7 @@ DEFECTS = [
     (Global, "two runs"),
     (GlobalNumpy, "two runs"),
     (Remembering, "two runs"),
+    (Timing, "different notes"),
     (Meddling, "changed the problem"),
     (Nothing, "NoneType"),
     (Nameless, "reference"),

@@ -42,6 +42,17 @@ def random_model(seed):
     return model, best
 
 
+def covering_model(size, rows):
+    """Return a model that takes many nodes of a search tree."""
+    rng = random.Random(1)
+    model = Model()
+    bits = [model.variable(0, 1) for _ in range(size)]
+    for _ in range(rows):
+        model.at_least([(rng.randint(1, 99), bit) for bit in rng.sample(bits, 20)], 400)
+    model.objective = [(rng.randint(50, 99), bit) for bit in bits]
+    return model
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 class TestSolvers:
     @pytest.mark.parametrize("seed", range(12))
@@ -59,13 +70,7 @@ class TestSolvers:
 
     def test_limit(self, solver):
         """What is ended by its limit does not call itself optimal."""
-        rng = random.Random(1)
-        model = Model()
-        bits = [model.variable(0, 1) for _ in range(60)]
-        for _ in range(40):
-            model.at_least([(rng.randint(1, 99), bit) for bit in rng.sample(bits, 20)], 400)
-        model.objective = [(rng.randint(50, 99), bit) for bit in bits]
-        solution = SOLVERS[solver](model, Limits(0.005))
+        solution = SOLVERS[solver](covering_model(60, 40), Limits(0.005))
         assert solution.status in (FEASIBLE, NOTHING)
         if solution.status == FEASIBLE:
             assert solution.gap > 0
@@ -75,6 +80,13 @@ class TestSolvers:
         """Two runs give one solution."""
         values = [SOLVERS[solver](random_model(3)[0], Limits(1.0, seed=7)).values for _ in range(2)]
         assert values[0] == values[1]
+
+
+def test_highs_stops(monkeypatch):
+    """HiGHS hears that it shall stop: it goes no further with a model that it can solve."""
+    assert solve_highs(covering_model(30, 15), Limits(5.0)).status == OPTIMAL
+    monkeypatch.setattr("synthesizers.taccl.highs.wait_for", lambda solve, stop: (stop(), solve()))
+    assert solve_highs(covering_model(30, 15), Limits(5.0)).status in (FEASIBLE, NOTHING)
 
 
 class TestWaitFor:

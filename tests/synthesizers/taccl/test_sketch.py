@@ -40,6 +40,9 @@ class TestReadSketch:
             ({"intranode_sketch": {"strategy": "ring"}}, "ring.*intranode_sketch"),
             ({"nnodes": 0}, "nnodes"),
             ({"symmetry_offsets": [[1]]}, "symmetry_offsets"),
+            ({"intranode_sketch": {"strategy": "rung"}}, "expected one of none, switch, minmax, maxmin"),
+            ({"intranode_sketch": {"switch_hyperedge_strategy": ["uc"]}}, "expected one of uc-min, uc-max"),
+            ({"internode_sketch": {"internode_conn": "all"}}, "expected one of fully-connected, direct-map"),
             ({"internode_sketch": {"strategy": "relay", "internode_conn": "half"}}, "half.*internode_conn"),
         ],
     )
@@ -57,6 +60,12 @@ class TestReadSketch:
             read_sketch(write("{"))
         with pytest.raises(OptionError, match="expected a mapping"):
             read_sketch(write("[]"))
+        with pytest.raises(OptionError, match="the key '0' stands twice"):
+            read_sketch(write('{"internode_sketch": {"internode_conn": {"0": [1], "0": [2]}}}'))
+        for odd, expected in [("[" * 100_000, "nested too deeply"), ("9" * 5000, "not JSON"), ("NaN", "finite")]:
+            with pytest.raises(OptionError, match=expected) as error:
+                read_sketch(write(f'{{"nnodes": {odd}'))
+            assert "\n" not in str(error.value)
 
     def test_reversed(self, write, sketch_content):
         """On the reversed network the receivers send, and forward the chunks that their senders did."""
@@ -79,6 +88,8 @@ class TestReadProfile:
             ({"node_betas_list": [3, 4]}, "2 node_betas_list for 1"),
             ({"node_betas_list": [], "node_invbws_list": []}, "no costs inside a node"),
             ({"node_betas_list": [-1]}, "a cost of -1"),
+            ({"remote_invbw": 1e300}, r"a cost of 1e\+300; expected from 0 to 1e\+07"),
+            ({"gpus_per_node": 0}, "gpus_per_node"),
             ({"links": [[0]], "betas": [[0]], "invbws": [[0]]}, "links is not a matrix of 2 × 2"),
             ({"gpus": 8}, "unknown key 'gpus'"),
         ],

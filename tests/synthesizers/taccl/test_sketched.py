@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from schedules import collective
@@ -34,8 +36,19 @@ class TestSketchedNetwork:
         sketch = read_sketch(write(content))
         drawn = sketched_network(parse_topology("fully_connected:4"), sketch, 10**6)
         assert {port for ports in drawn.extra_ports for port in ports} == set(range(12, 20))
-        assert drawn.strategy == "uc-max"
+        assert drawn.sparing == (-1,) * len(drawn.wires)
         assert not any(sketched_network(parse_topology("switch:4"), sketch, 10**6).extra_ports)
+
+    def test_each_switch_has_its_strategy(self, write, sketch_content):
+        """Round one switch few different wires are used, round the other many, and of others it is no matter."""
+        content = sketch_content(nodes=1)
+        content["intranode_sketch"] = {"strategy": "switch", "switches": [[3, 2], [0, 1]],
+                                       "switch_hyperedge_strategy": ["uc-max", "uc-min"]}  # fmt: skip
+        drawn = sketched_network(parse_topology("fully_connected:4"), read_sketch(write(content)), 10**6)
+        found = {frozenset(ends): drawn.sparing[wire]
+                 for wire, ends in enumerate(zip(drawn.wires.src, drawn.wires.dst, strict=True))}  # fmt: skip
+        expected = {frozenset(ends): 0 for ends in itertools.combinations(range(4), 2)}
+        assert found == expected | {frozenset((0, 1)): 1, frozenset((2, 3)): -1}
 
 
 #: Change of the sketch of ndv2:2, and what the message must say.
@@ -56,6 +69,31 @@ FAULTS = [
         {"intranode_sketch": {"strategy": "switch", "switches": [[0, 1]], "switch_hyperedge_strategy": ["uc-min"] * 2}},
         "switch_hyperedge_strategy: 2 for 1 switches",
     ),
+    ({"nnodes": 4}, "nnodes: expected 2 for ndv2:2, which has 2 nodes of 8 GPUs; found 4"),
+    ({"nnodes": 1, "internode_sketch": None}, "nnodes: expected 2 for ndv2:2, .*; found 1"),
+    ({"nnodes": 1}, "internode_sketch: given, but nnodes is 1"),
+    ({"conn": {"0": [1], "00": [2]}}, "internode_conn: '00' is no local GPU"),
+    ({"conn": {" 0": [1]}}, "internode_conn: ' 0' is no local GPU"),
+    ({"conn": {"1" * 5000: [1]}}, "internode_conn: '1111.* is no local GPU"),
+    ({"conn": {"0": [1, 1]}}, "internode_conn: names GPU 1 twice"),
+    ({"gpus_to_sender_rev_map": {"0": [2, 2]}}, "gpus_to_sender_rev_map: names GPU 2 twice"),
+    ({"intranode_sketch": {"strategy": "switch", "switches": [[0, 0, 1]]}}, "switches: names GPU 0 twice"),
+    ({"intranode_sketch": {"strategy": "switch", "switches": [[]]}}, r"switches: \[\] joins nothing"),
+    (
+        {
+            "intranode_sketch": {
+                "strategy": "switch",
+                "switches": [[0, 1], [1, 0]],
+                "switch_hyperedge_strategy": ["uc-min", "uc-max"],
+            }
+        },
+        r"switch_hyperedge_strategy: uc-min and uc-max for switch \[1, 0\], which is listed twice",
+    ),
+    (
+        {"intranode_sketch": {"strategy": "none", "switch_hyperedge_strategy": ["uc-min"]}},
+        "switch_hyperedge_strategy: given, but the strategy is none",
+    ),
+    ({"hyperparameters": {"input_chunkup": 10**9}}, "input_chunkup: 1000000000 makes .* expected 781 at most"),
 ]
 
 
@@ -70,6 +108,12 @@ class TestFaults:
         with pytest.raises(OptionError, match=expected) as error:
             synthesize("ndv2:2", write(content))
         assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize("kind", ["all_gather", "reduce_scatter"])
+    def test_told_backwards_too(self, write, sketch_content, kind):
+        """What is wrong with a sketch is told before it is reversed, in its own words."""
+        with pytest.raises(OptionError, match="gpus_to_sender_rev_map: names sender 2, which .* no receiver"):
+            synthesize("ndv2:2", write(sketch_content(gpus_to_sender_rev_map={"2": [1]})), kind)
 
     def test_no_wire(self, write, sketch_content):
         """A connection that the topology does not have is told with those that it has."""

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from schedules import Collective, collective, verify
 from simulator import LinkModel, simulate_ps
 from synthesizers.problem import Problem
-from synthesizers.taccl.auto_sketch import boxes_of, derived_networks
+from synthesizers.taccl.auto_sketch import derived_networks
+from synthesizers.taccl.boxes import boxes_of
 from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.contiguity import LONGEST
 from synthesizers.taccl.costs import Costs
@@ -143,7 +144,8 @@ class TestRouting:
         for each in ("uc-min", "uc-max"):
             topology = parse_topology("fully_connected:4@50GB/s,0us")
             derived, demand, costs, allowed, *_ = problem_of(topology, collective("broadcast", 4, chunks=2))
-            network = Network(derived.wires, derived.box, each)
+            sparing = (1 if each == "uc-min" else -1,) * len(derived.wires)
+            network = Network(derived.wires, derived.box, sparing=sparing)
             routing = routing_model(network, demand, costs, allowed, 10 * costs.of(0, demand.nbytes[0]).time, False)
             solution = solve_cp_sat(routing.model, Limits(5.0))
             routes = routing.routes(solution, demand, network)

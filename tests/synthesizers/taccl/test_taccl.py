@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schedules import KINDS, collective, custom, verify
+from schedules import KINDS, collective, custom, save_schedule, verify
 from simulator import algbw_gbps, simulate_us
 from synthesizers import Problem, parse_options
 from synthesizers.ring import Ring
@@ -204,11 +204,24 @@ class TestSketchOptions:
         path = write(profile, "profile.json")
         schedule, time_us = solved("ndv2:2", "all_gather", 16 * 10**6, sketch=write(sketch_content()), profile=path)
         assert time_us == pytest.approx(schedule.notes["planned_us"], rel=0.01)
-        with pytest.raises(OptionError, match="gpus_per_node is 7"):
+        with pytest.raises(OptionError, match="gpus_per_node is 7; expected 8, as ndv2:2"):
             solved("ndv2:2", "all_gather", 10**6, profile=write(profile | {"gpus_per_node": 7}, "other.json"))
-        with pytest.raises(OptionError, match="1 sorts of links in node_betas_list"):
+        with pytest.raises(OptionError, match="gpus_per_node is 16; expected 8"):
+            other = profile | {"gpus_per_node": 16, "node_betas_list": [8], "node_invbws_list": [8]}
+            solved("ndv2:2", "all_gather", 10**6, profile=write(other, "dgx2.json"))
+        with pytest.raises(OptionError, match="1 sorts of links in node_betas_list; expected 2"):
             few = profile | {"node_betas_list": [23], "node_invbws_list": [23]}
             solved("ndv2:2", "all_gather", 10**6, profile=write(few, "few.json"))
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("option", "value"), [("slack", str(10**21)), ("slack", "-1"), ("effort", "1e999"), ("effort", "0")]
+    )
+    def test_limits(self, option, value):
+        """A number that no solver takes is refused as an option, not somewhere in a kernel."""
+        with pytest.raises(OptionError, match=f"taccl: bad option.*{option}"):
+            parse_options(Taccl(), {option: value})
 
 
 class TestBudget:
@@ -272,12 +285,22 @@ class TestBudget:
         assert topology != "dgx2:2" or schedule.notes["origin"] == ["tacos"]
 
     def test_record(self):
-        """Each stage is recorded with its solver, status, gap, seconds and size."""
+        """Each stage is recorded with its solver, status, gap and size, and the seconds that it took beside."""
         schedule, _ = solved("dgx1", "all_gather", 10**6, effort=1.0)
         for stage in schedule.notes["stages"]:
-            assert set(stage) == {"stage", "solver", "status", "gap", "bound_us", "seconds", "variables", "constraints"}
+            assert set(stage) == {"stage", "solver", "status", "gap", "bound_us", "variables", "constraints"}
+        assert len(schedule.measured["stages_s"]) == len(schedule.notes["stages"])
+        assert any(schedule.measured["stages_s"])
         solvers = {stage["stage"]: stage["solver"] for stage in schedule.notes["stages"]}
         assert solvers["routing"] == "cp_sat"
+
+    def test_same_bytes(self, tmp_path):
+        """Two runs write the same file, whatever time each stage took."""
+        files = []
+        for name in ("first.json", "then.json"):
+            save_schedule(solved("dgx1", "all_reduce", 10**6)[0], tmp_path / name)
+            files.append((tmp_path / name).read_bytes())
+        assert files[0] == files[1]
 
     def test_never_worse_than_its_start(self):
         """The schedule of the warm start is the result where nothing better is found."""
