@@ -34,6 +34,7 @@ LABELS = {
     "binomial": "Binomial tree",
     "bruck": "Bruck",
     "pairwise": "Pairwise",
+    "bfb": "BFB",
     "tacos": "TACOS",
     "taccl": "TACCL",
     "topoopt": "TopoOpt",
