@@ -35,6 +35,7 @@ LABELS = {
     "bruck": "Bruck",
     "pairwise": "Pairwise",
     "bfb": "BFB",
+    "alltoall_lp": "AllToAll LP",
     "tacos": "TACOS",
     "taccl": "TACCL",
     "topoopt": "TopoOpt",

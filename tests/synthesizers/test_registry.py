@@ -18,7 +18,7 @@ from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {
-    "bfb", "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise",
+    "alltoall_lp", "bfb", "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise",
     "recursive_doubling", "ring", "swing", "taccl", "tacos",
 }  # fmt: skip
 
