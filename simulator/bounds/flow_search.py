@@ -39,6 +39,10 @@ class FlowSearch:
     alike : (E,) int array, optional
         Numbers 0, 1, … of kinds of links, where a symmetry carries the one source to all others and links to links of
         their kind: those then get one length and one load, which is what the source puts on all of them.
+    detours : float, optional
+        How much the mean time of the links counts, the last link's counting for the rest: with a little, flows that
+        are done equally early, or nearly, go the shorter ways. Lengths then have this share of the room spread evenly
+        over them at least, so that they are not the best for a bound.
     """
 
     def __init__(
@@ -50,6 +54,7 @@ class FlowSearch:
         sources: np.ndarray,
         wanted: np.ndarray,
         alike: np.ndarray | None = None,
+        detours: float = 0.0,
     ) -> None:
         import highspy
 
@@ -66,7 +71,8 @@ class FlowSearch:
         for option, setting in (("threads", 1), ("parallel", "off")):
             self.highs.setOptionValue(option, setting)
         columns = self.kinds + count
-        self.highs.addVars(columns, np.zeros(columns), np.full(columns, highspy.kHighsInf))
+        least = np.append(detours / (self.kinds * self.room), np.zeros(count))
+        self.highs.addVars(columns, least, np.full(columns, highspy.kHighsInf))
         self.highs.changeColsCost(count, np.arange(self.kinds, columns, dtype=np.int32), np.full(count, -1.0))
         self.highs.addRow(1.0, 1.0, self.kinds, np.arange(self.kinds, dtype=np.int32), self.room)
         self.infinity = highspy.kHighsInf

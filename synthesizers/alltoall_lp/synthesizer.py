@@ -15,12 +15,13 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from schedules import collective as collective_named
+from simulator.link_model import wire_ps
 from synthesizers.alltoall_lp.flows import MOST_VARIABLES, Flows, best_flows, variables_of
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
 from synthesizers.sends import BYTES_PER_HOP
 from synthesizers.tuning import Pieces, tuned
-from topologies import Topology, ring
+from topologies import ring
 from topologies.exceptions import SynthesisError
 from topologies.memory import require_memory
 
@@ -103,23 +104,38 @@ def _schedule(problem: Problem, flows: Flows, pieces: int) -> Schedule:
         links.append(found)
     notes = {"pieces": pieces, "optimal_flow": flows.optimal}
     chunk, length, link = (np.concatenate(each) for each in (chunks, lengths, links))
-    return _stored(topology, cut, chunk, length, link, notes)
+    return _planned(problem, cut, chunk, length, link, notes)
 
 
-def _stored(
-    topology: Topology, cut: Collective, chunk: np.ndarray, length: np.ndarray, link: np.ndarray, notes: dict[str, Any]
+def _planned(
+    problem: Problem, cut: Collective, chunk: np.ndarray, length: np.ndarray, link: np.ndarray, notes: dict[str, Any]
 ) -> Schedule:
-    """Return the schedule of chunks on routes of some lengths, stored by every NPU on the way; farthest first."""
+    """Return the schedule of chunks on routes of some lengths, stored by every NPU on the way."""
+    from synthesizers.alltoall_lp.dispatch import dispatched  # needs numba from its first line
+
+    topology, model = problem.topology, problem.model
     route = np.repeat(np.arange(len(chunk)), length)
-    left = np.repeat(np.cumsum(length), length) - np.arange(len(link))  # links still to go, this one included
-    flow = None
-    if topology.num_switches:
-        # From one NPU through switches to the next is one flow.
-        begins = topology.src[link] < topology.num_npus
-        flow = np.cumsum(begins) - 1
-    piece = chunk[route] % cut.chunks
-    listed = np.lexsort((piece, -left))
+    ends = np.cumsum(length)
+    left = np.repeat(ends, length) - np.arange(len(link))  # links still to go, this one included
+    # From one NPU through switches to the next is one leg, and one flow of the schedule.
+    begins = np.flatnonzero(topology.src[link] < topology.num_npus)
+    start = np.append(begins, len(link))
+    last = np.isin(start[1:], ends)
+    rank = np.empty(len(begins), np.int64)
+    rank[np.lexsort((chunk[route[begins]] % cut.chunks, -left[begins]))] = np.arange(len(begins))
+    # Shards of groups of different sizes differ.
+    group = np.repeat(np.arange(len(cut.groups)), [len(each) ** 2 * cut.chunks for each in cut.groups])
+    largest = np.zeros(len(cut.groups), np.int64)
+    np.maximum.at(largest, group, cut.chunk_bytes(problem.size))
+    wire = wire_ps(largest[:, None], topology.bytes_per_s)
+    order, time_ps = dispatched(
+        start, link, last, rank, group[chunk[route[begins]]], wire, topology.latency_ps, model.latency == "blocking",
+        model.switching == "cut_through",
+    )  # fmt: skip
+    hops = np.diff(start)[order]
+    leg = np.repeat(order, hops)
+    listed = np.arange(len(link)) - np.repeat(np.cumsum(hops) - hops, hops) + start[leg]
     return Schedule(
-        topology, cut, chunk=chunk[route][listed], link=link[listed], flow=None if flow is None else flow[listed],
-        order="fifo", notes=notes,
+        topology, cut, chunk=chunk[route[listed]], link=link[listed], flow=leg if topology.num_switches else None,
+        notes={**notes, "planned_us": time_ps / 1e6},
     )  # fmt: skip
