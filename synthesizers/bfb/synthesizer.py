@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -141,10 +142,17 @@ class _Plan:
         return cls(network, topology.subset_links(group).astype(np.int64), rates, moves, needs,
                    [least_time(each, rates) for each in needs])  # fmt: skip
 
+    @cached_property
+    def balanced(self) -> int:
+        """The fewest pieces in which links of every rate carry a whole number in the least time of each step."""
+        rates = np.unique(self.rates).tolist()
+        return math.lcm(*((time * rate).denominator for time in self.times for rate in rates))
+
     def sends(self, step: int, pieces: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (source rank, piece, link of the network) of all that goes in a step."""
-        needs = self.needs[step]
-        time = least_time(needs, self.rates, pieces)
+        needs, time = self.needs[step], self.times[step]
+        if pieces % self.balanced:
+            time = least_time(needs, self.rates, pieces)
         parts = [shares(need, self.rates, time, pieces) for need in needs]
         source, piece, link = (np.concatenate(column) for column in zip(*parts, strict=True))
         if self.moves is None:
@@ -161,11 +169,7 @@ class _Plan:
 
 def _pieces(plans: list[_Plan], given: Collective, asked: Pieces) -> tuple[int, bool]:
     """Return into how many pieces a shard is cut, a multiple of the chunks asked for, and whether loads are exact."""
-    balanced = 1
-    for plan in plans:
-        for time in plan.times:
-            # What a link of each rate carries in that time is then a whole number of pieces.
-            balanced = math.lcm(balanced, *((time * rate).denominator for rate in np.unique(plan.rates).tolist()))
+    balanced = math.lcm(*(plan.balanced for plan in plans))
     if asked == "auto":
         hops = sum(plan.network.num_npus**2 for plan in plans)
         most = max(1, min(_MOST_PIECES, _MOST_HOPS // max(hops, 1)))
