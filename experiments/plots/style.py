@@ -34,6 +34,8 @@ LABELS = {
     "binomial": "Binomial tree",
     "bruck": "Bruck",
     "pairwise": "Pairwise",
+    "bfb": "BFB",
+    "alltoall_lp": "AllToAll LP",
     "tacos": "TACOS",
     "taccl": "TACCL",
     "topoopt": "TopoOpt",

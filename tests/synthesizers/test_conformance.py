@@ -26,6 +26,7 @@ COMMON_KINDS = [kind for kind in KINDS if kind not in ("custom", "send_recv")]
 _NOT_TO_ALL = ("all_to_all-", "gather-", "scatter-", "send_recv-")
 _TO_SOME = ("broadcast-", "gather-", "reduce-", "reduce_scatter-", "scatter-", "send_recv-")
 REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "alltoall_lp": ((*_TO_SOME, "all_gather-", "all_reduce-"), ()),
     "binomial": (("all_gather-", "all_reduce-", "all_to_all-", "reduce_scatter-", "send_recv-"), ()),
     "bruck": ((*_TO_SOME, "all_reduce-"), ()),
     "direct": ((), ()),
