@@ -1,0 +1,162 @@
+"""The exact optimum as a synthesizer: the yardstick for bounds, simulator and all other synthesizers on tiny networks.
+
+What copies is solved as it is, over every schedule that the simulator could time (routes that cut through and messages
+too) of the chunks that are asked for. ReduceScatter and Reduce are AllGather and Broadcast on the reversed network,
+played backwards, and that is no less exact: the hops that bring each contribution to its end, turned round in time,
+bring a copy from there to everybody, over the same links for the same spans. AllReduce has no such dual and is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import msgspec
+
+from schedules import Schedule
+from simulator import simulate_ps
+from simulator.link_model import wire_ps
+from synthesizers.base import OptionsBase, Synthesizer
+from synthesizers.direct import Direct
+from synthesizers.exact.model import Answer, optimum
+from synthesizers.exact.routes import routes_of
+from synthesizers.problem import Problem
+from synthesizers.taccl.demand import demand_of
+from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Limits
+from synthesizers.tacos import Tacos, TacosOptions
+from topologies.exceptions import CollbenchError, SynthesisError
+
+#: NPUs at most.
+MOST_NPUS = 6
+
+#: Hops of all routes of all chunks at most.
+MOST_HOPS = 1_000
+
+_BACKWARD = {"reduce_scatter", "reduce"}
+
+#: Effort without a time limit, and of each second of one.
+_EFFORT, _EFFORT_PER_S = 1.0, 0.5
+
+
+class ExactOptions(OptionsBase, frozen=True, kw_only=True):
+    """Options of `Exact`.
+
+    Attributes
+    ----------
+    pieces : int
+        How often each chunk is cut. The optimum is that of these pieces: finer ones may be faster.
+    bundles : bool
+        Whether hops of one link may go as one message, which pays its latency once.
+    effort : float or "auto"
+        Work of CP-SAT, about seconds; ``auto``: 1, or 0.5 for each second of a time limit.
+    """
+
+    pieces: Annotated[int, msgspec.Meta(ge=1)] = 1
+    bundles: bool = True
+    effort: Annotated[float, msgspec.Meta(gt=0)] | Literal["auto"] = "auto"
+
+
+class Exact(Synthesizer):
+    """The least time of all schedules, with its proof or how far that got."""
+
+    name = "exact"
+    reference = "the optimum in this simulator's model, by OR-Tools CP-SAT"
+    Options = ExactOptions
+
+    def supports(self, problem: Problem) -> str | None:
+        """Return why not: AllReduce, and what is too large or takes no time."""
+        return _too_much(problem, 1)
+
+    def warm_up(self) -> None:
+        """Load the solver, and compile what gives the upper bound."""
+        Tacos().warm_up()
+        from ortools.sat.python import cp_model  # noqa: F401
+
+    def synthesize(self, problem: Problem, options: ExactOptions) -> Schedule:
+        """Return the fastest schedule; `notes` say whether that is proven, and the bound that is.
+
+        Raises
+        ------
+        SynthesisError
+            More pieces than can be solved; or a schedule of another synthesizer that beats the proven optimum, which
+            is a defect of one of them.
+        """
+        reason = _too_much(problem, options.pieces)
+        if reason is not None:
+            raise SynthesisError(f"exact: {reason}")
+        begin = time.perf_counter()
+        work = problem
+        if options.pieces > 1:
+            work = replace(problem, collective=problem.collective.refined(options.pieces))
+        backwards = work.collective.kind in _BACKWARD
+        if backwards:
+            work = replace(work, topology=work.topology.reversed(), collective=work.collective.reversed())
+        start = _start(work)
+        start_ps = simulate_ps(start, work.size, work.model)
+        limit = problem.time_limit_s
+        effort = options.effort
+        if effort == "auto":
+            effort = _EFFORT if limit is None else _EFFORT_PER_S * limit
+        left = None if limit is None else max(limit - (time.perf_counter() - begin), 0.01)
+        answer = _answer(work, options, start_ps, Limits(effort, left, problem.seed))
+        best, best_ps = start, start_ps
+        if answer.schedule is not None:
+            found_ps = simulate_ps(answer.schedule, work.size, work.model)
+            if found_ps <= start_ps:
+                best, best_ps = answer.schedule, found_ps
+        best = best.reverse() if backwards else best
+        proven = best_ps <= answer.bound_ps
+        notes = {"status": OPTIMAL if proven else "bound", "bound_us": answer.bound_ps / 1e6, "pieces": options.pieces}
+        if answer.by_clock and not proven:
+            notes["time_limited"] = True
+        return best.replaced(notes=notes)
+
+
+def _too_much(problem: Problem, pieces: int) -> str | None:
+    """Return why a problem cannot be solved in so many pieces; None if it can."""
+    topology, collective = problem.topology, problem.collective
+    if collective.kind == "all_reduce":
+        return "its AllReduce would have to model every partial sum; ReduceScatter and AllGather are solved one by one"
+    if collective.kind == "custom" and (collective.reduces or pieces > 1):
+        return "a custom reduction has no reverse that copies" if collective.reduces else "custom chunks stay whole"
+    if topology.num_npus > MOST_NPUS:
+        return f"{topology.num_npus} NPUs are too many for an exact optimum; at most {MOST_NPUS}"
+    demand = demand_of(collective.reversed() if collective.kind in _BACKWARD else collective, problem.size)
+    chunks = max(len(demand.wanted) * pieces, 1)
+    if routes_of(topology, problem.model, MOST_HOPS // chunks) is None:
+        return f"{chunks} chunks over all their routes need more than {MOST_HOPS} hops, too many for an exact optimum"
+    if collective.num_chunks * pieces > MOST_HOPS:
+        return f"{collective.num_chunks * pieces} chunks are too many for an exact optimum; at most {MOST_HOPS}"
+    fewest = min((demand.nbytes[chunk] // pieces for chunk in demand.wanted), default=1)
+    if topology.num_links and chunks and (wire_ps(fewest, topology.bytes_per_s) + topology.latency_ps).min() == 0:
+        return "transfers of no bytes over links without latency take no time: there is nothing to plan"
+    return None
+
+
+def _start(problem: Problem) -> Schedule:
+    """Return the fastest that others make of the same chunks: the upper bound."""
+    schedules = [Direct().synthesize(problem, Direct.Options(pieces=1))]
+    tacos = Tacos()
+    if tacos.supports(problem) is None:
+        with suppress(CollbenchError):  # what is no help is no harm
+            schedules.append(tacos.synthesize(problem, TacosOptions(pieces=1, threads=1, trials=4)))
+    same = [each for each in schedules if each.collective == problem.collective]
+    return min(same, key=lambda schedule: simulate_ps(schedule, problem.size, problem.model))
+
+
+def _answer(problem: Problem, options: ExactOptions, start_ps: int, limits: Limits) -> Answer:
+    """Return what the solver finds that is no slower than the start."""
+    demand = demand_of(problem.collective, problem.size)
+    if not demand.wanted:
+        return Answer(OPTIMAL, None, 0, False)
+    routes = routes_of(problem.topology, problem.model, MOST_HOPS)
+    assert routes is not None
+    answer = optimum(problem.topology, demand, problem.model, routes, start_ps, options.bundles, limits)
+    if answer.status == INFEASIBLE and options.bundles:
+        raise SynthesisError(
+            f"exact: a schedule takes {start_ps / 1e6:g} us, but no schedule is that fast by the exact model; "
+            "one of the two is wrong: please report it"
+        )
+    return answer
