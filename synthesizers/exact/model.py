@@ -14,6 +14,7 @@ import math
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,9 @@ import numpy as np
 from schedules import Schedule
 from simulator.link_model import LinkModel, wire_ps
 from synthesizers.exact.routes import Route
-from synthesizers.taccl.cp_sat import configured
+from synthesizers.taccl.cp_sat import configured, solved
 from synthesizers.taccl.demand import Demand
-from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, NOTHING, OPTIMAL, Limits
-from synthesizers.taccl.waiting import wait_for
+from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, OPTIMAL, Limits
 from topologies import Topology
 
 
@@ -42,12 +42,18 @@ class Answer:
         What no schedule of these chunks goes below.
     by_clock : bool
         Whether the wall clock ended the search.
+    seconds : float
+    variables, constraints : int
+        Of the model.
     """
 
     status: str
     schedule: Schedule | None
     bound_ps: int
-    by_clock: bool
+    by_clock: bool = False
+    seconds: float = 0.0
+    variables: int = 0
+    constraints: int = 0
 
 
 @dataclass
@@ -83,24 +89,16 @@ def optimum(
         Whether hops may share a message.
     limits : Limits
     """
-    from ortools.sat.python import cp_model
-
     begin = time.perf_counter()
     search = _Search(topology, demand, model, routes, horizon_ps, bundles)
     solver = configured(limits, time.perf_counter() - begin)
-    status = wait_for(lambda: solver.solve(search.model), solver.stop_search)
-    words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}
-    word = words.get(status, NOTHING)
-    by_clock = (
-        word in (FEASIBLE, NOTHING)
-        and limits.seconds is not None
-        and solver.wall_time >= solver.parameters.max_time_in_seconds
-    )
-    if word == INFEASIBLE:
-        return Answer(word, None, horizon_ps + 1, by_clock)
-    bound_ps = max(math.ceil(solver.best_objective_bound - 1e-6), 0) * search.unit
+    word, by_clock = solved(solver, search.model)
+    bound_ps = math.ceil(max(solver.best_objective_bound - 1e-6, 0)) * search.unit
     schedule = search.schedule(solver) if word in (OPTIMAL, FEASIBLE) else None
-    return Answer(word, schedule, bound_ps, by_clock)
+    return Answer(
+        word, schedule, horizon_ps + 1 if word == INFEASIBLE else bound_ps, by_clock, time.perf_counter() - begin,
+        len(search.model.proto.variables), len(search.model.proto.constraints),
+    )  # fmt: skip
 
 
 class _Search:
@@ -122,7 +120,9 @@ class _Search:
         rounded = np.array([[int(n) * 10**12 % int(r) != 0 for r in rate] for n in nbytes], bool).any(axis=0)
         self.bundled = bundles & self.blocking & (topology.latency_ps > 0)
         self.rounded = rounded & self.bundled
-        self.unit = 1 if self.rounded.any() else max(math.gcd(*wires.ravel().tolist(), *topology.latency_ps.tolist()), 1)
+        self.unit = (
+            1 if self.rounded.any() else max(math.gcd(*wires.ravel().tolist(), *topology.latency_ps.tolist()), 1)
+        )
         self.wire = (wires // self.unit).tolist()
         self.alpha = (topology.latency_ps // self.unit).tolist()
         self.most = horizon_ps // self.unit
@@ -197,12 +197,9 @@ class _Search:
         """Return the time that a chunk takes over a route that is free."""
         start = end = 0
         for place, link in enumerate(route):
-            length = self.alpha[link] + self.wire[chunk][link]
-            if place and self.cut_through:
-                start, end = _cut(start, end, self.alpha[route[place - 1]], self.wire[chunk][link]), 0
-            else:
-                start = end
-            end = start + length
+            wire = self.wire[chunk][link]
+            start = max(start + self.alpha[route[place - 1]], end - wire) if place and self.cut_through else end
+            end = start + self.alpha[link] + wire
         return end
 
     def _earliest(self, chunk: int, routes: list[Route]) -> list[int]:
@@ -223,7 +220,7 @@ class _Search:
         for chunk in self.demand.wanted:
             alike[self.demand.sources[chunk], self.demand.targets[chunk], self.demand.nbytes[chunk]].append(chunk)
         for (_, targets, _), chunks in sorted(alike.items()):
-            for one, other in zip(chunks, chunks[1:], strict=False):
+            for one, other in pairwise(chunks):
                 self.model.add(self._at(one, targets[0]) <= self._at(other, targets[0]))
 
     def _links(self) -> None:
@@ -284,7 +281,7 @@ class _Search:
             return starts[index], index in joined, 0 if index in joined else hop.place, hop.link, index
 
         order = sorted(taken, key=key)
-        flow = {}
+        flow: dict[int, int] = {}
         for index in order:
             flow[index] = flow.get(self.before.get(index, -1), index)
         message = [min(together[self.hops[index].link, starts[index]]) if index in joined else -1 for index in order]
@@ -295,8 +292,3 @@ class _Search:
             flow=np.array([flow[index] for index in order], np.int64),
             message=np.array(message, np.int64),
         )  # fmt: skip
-
-
-def _cut(start: int, end: int, alpha: int, wire: int) -> int:
-    """Return when a hop starts that cuts through, from the times of the one before it."""
-    return max(start + alpha, end - wire)

@@ -11,20 +11,19 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from schedules import Schedule
 from simulator import simulate_ps
-from simulator.link_model import wire_ps
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.direct import Direct
 from synthesizers.exact.model import Answer, optimum
 from synthesizers.exact.routes import routes_of
 from synthesizers.problem import Problem
 from synthesizers.taccl.demand import demand_of
-from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Limits
+from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, OPTIMAL, Limits
 from synthesizers.tacos import Tacos, TacosOptions
 from topologies.exceptions import CollbenchError, SynthesisError
 
@@ -75,7 +74,7 @@ class Exact(Synthesizer):
         from ortools.sat.python import cp_model  # noqa: F401
 
     def synthesize(self, problem: Problem, options: ExactOptions) -> Schedule:
-        """Return the fastest schedule; `notes` say whether that is proven, and the bound that is.
+        """Return the fastest schedule; `notes["stages"]` says whether that is proven, and the bound that is.
 
         Raises
         ------
@@ -107,9 +106,8 @@ class Exact(Synthesizer):
             if found_ps <= start_ps:
                 best, best_ps = answer.schedule, found_ps
         best = best.reverse() if backwards else best
-        proven = best_ps <= answer.bound_ps
-        notes = {"status": OPTIMAL if proven else "bound", "bound_us": answer.bound_ps / 1e6, "pieces": options.pieces}
-        if answer.by_clock and not proven:
+        notes = {"pieces": options.pieces, "stages": [_stage(answer, best_ps)]}
+        if answer.by_clock:
             notes["time_limited"] = True
         return best.replaced(notes=notes)
 
@@ -118,20 +116,24 @@ def _too_much(problem: Problem, pieces: int) -> str | None:
     """Return why a problem cannot be solved in so many pieces; None if it can."""
     topology, collective = problem.topology, problem.collective
     if collective.kind == "all_reduce":
-        return "its AllReduce would have to model every partial sum; ReduceScatter and AllGather are solved one by one"
-    if collective.kind == "custom" and (collective.reduces or pieces > 1):
-        return "a custom reduction has no reverse that copies" if collective.reduces else "custom chunks stay whole"
+        return "AllReduce would need a model of every partial sum; ReduceScatter and AllGather are solved, one by one"
+    if collective.kind == "custom" and collective.reduces:
+        return "a custom reduction has no reverse that copies"
+    if collective.kind == "custom" and pieces > 1:
+        return "the chunks of a custom collective stay whole; leave out pieces"
     if topology.num_npus > MOST_NPUS:
         return f"{topology.num_npus} NPUs are too many for an exact optimum; at most {MOST_NPUS}"
-    demand = demand_of(collective.reversed() if collective.kind in _BACKWARD else collective, problem.size)
-    chunks = max(len(demand.wanted) * pieces, 1)
-    if routes_of(topology, problem.model, MOST_HOPS // chunks) is None:
-        return f"{chunks} chunks over all their routes need more than {MOST_HOPS} hops, too many for an exact optimum"
+    most = f"at most {MOST_HOPS} are, for an exact optimum"
     if collective.num_chunks * pieces > MOST_HOPS:
-        return f"{collective.num_chunks * pieces} chunks are too many for an exact optimum; at most {MOST_HOPS}"
-    fewest = min((demand.nbytes[chunk] // pieces for chunk in demand.wanted), default=1)
-    if topology.num_links and chunks and (wire_ps(fewest, topology.bytes_per_s) + topology.latency_ps).min() == 0:
-        return "transfers of no bytes over links without latency take no time: there is nothing to plan"
+        return f"{collective.num_chunks * pieces} chunks are too many; {most}"
+    if collective.kind in _BACKWARD:
+        collective = collective.reversed()
+    demand = demand_of(collective.refined(pieces) if pieces > 1 else collective, problem.size)
+    chunks = len(demand.wanted)
+    if routes_of(topology, problem.model, MOST_HOPS // max(chunks, 1)) is None:
+        return f"the hops of {chunks} chunks over all their routes are too many; {most}"
+    if any(demand.nbytes[chunk] == 0 for chunk in demand.wanted) and topology.latency_ps.min(initial=1) == 0:
+        return "chunks of no bytes over links without latency take no time: there is nothing to plan"
     return None
 
 
@@ -150,7 +152,7 @@ def _answer(problem: Problem, options: ExactOptions, start_ps: int, limits: Limi
     """Return what the solver finds that is no slower than the start."""
     demand = demand_of(problem.collective, problem.size)
     if not demand.wanted:
-        return Answer(OPTIMAL, None, 0, False)
+        return Answer(OPTIMAL, None, 0)
     routes = routes_of(problem.topology, problem.model, MOST_HOPS)
     assert routes is not None
     answer = optimum(problem.topology, demand, problem.model, routes, start_ps, options.bundles, limits)
@@ -160,3 +162,14 @@ def _answer(problem: Problem, options: ExactOptions, start_ps: int, limits: Limi
             "one of the two is wrong: please report it"
         )
     return answer
+
+
+def _stage(answer: Answer, best_ps: int) -> dict[str, Any]:
+    """Return the record of the proof."""
+    proven = best_ps <= answer.bound_ps
+    gap = 0.0 if proven else (best_ps - answer.bound_ps) / best_ps
+    return {
+        "stage": "optimum", "solver": "cp_sat", "status": OPTIMAL if proven else FEASIBLE, "gap": round(gap, 6),
+        "bound_us": answer.bound_ps / 1e6, "seconds": round(answer.seconds, 3), "variables": answer.variables,
+        "constraints": answer.constraints,
+    }  # fmt: skip
