@@ -16,7 +16,7 @@ from typing import Any
 from schedules import Collective, Schedule
 from synthesizers.sccl.instance import Instance
 from synthesizers.sccl.models import Send, num_variables
-from synthesizers.sccl.satisfiable import Found, fewest_rounds, schedule_of
+from synthesizers.sccl.rounds import Found, fewest_rounds, schedule_of
 from synthesizers.sccl.trees import tree_sends
 from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, OPTIMAL, Limits
 from topologies import Topology

@@ -17,7 +17,7 @@ from synthesizers.problem import Problem
 from synthesizers.sccl.instance import Instance
 from synthesizers.sccl.models import num_variables
 from synthesizers.sccl.pareto import MOST_VARIABLES, Frontier, Point, frontier
-from synthesizers.sccl.satisfiable import satisfiable
+from synthesizers.sccl.rounds import satisfiable
 from synthesizers.taccl.model import Limits
 from synthesizers.tuning import fastest
 from topologies import Topology
