@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import msgspec
+import numpy as np
 
 from schedules import Schedule
 from simulator import simulate_ps
@@ -30,13 +31,13 @@ from topologies.exceptions import CollbenchError, SynthesisError
 #: NPUs at most.
 MOST_NPUS = 6
 
-#: Hops of all routes of all chunks at most.
-MOST_HOPS = 1_000
+#: Hops of all routes of all chunks at most, and pairs of them that may share a message.
+MOST_HOPS, MOST_PAIRS = 1_000, 15_000
 
 _BACKWARD = {"reduce_scatter", "reduce"}
 
 #: Effort without a time limit, and of each second of one.
-_EFFORT, _EFFORT_PER_S = 1.0, 0.5
+_EFFORT, _EFFORT_PER_S = 0.5, 0.5
 
 
 class ExactOptions(OptionsBase, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class ExactOptions(OptionsBase, frozen=True, kw_only=True):
     bundles : bool
         Whether hops of one link may go as one message, which pays its latency once.
     effort : float or "auto"
-        Work of CP-SAT, about seconds; ``auto``: 1, or 0.5 for each second of a time limit.
+        Work of CP-SAT, about seconds; ``auto``: 0.5, and as much for each second of a time limit.
     """
 
     pieces: Annotated[int, msgspec.Meta(ge=1)] = 1
@@ -66,7 +67,7 @@ class Exact(Synthesizer):
 
     def supports(self, problem: Problem) -> str | None:
         """Return why not: AllReduce, and what is too large or takes no time."""
-        return _too_much(problem, 1)
+        return _too_much(problem, ExactOptions())
 
     def warm_up(self) -> None:
         """Load the solver, and compile what gives the upper bound."""
@@ -82,7 +83,7 @@ class Exact(Synthesizer):
             More pieces than can be solved; or a schedule of another synthesizer that beats the proven optimum, which
             is a defect of one of them.
         """
-        reason = _too_much(problem, options.pieces)
+        reason = _too_much(problem, options)
         if reason is not None:
             raise SynthesisError(f"exact: {reason}")
         begin = time.perf_counter()
@@ -112,9 +113,9 @@ class Exact(Synthesizer):
         return best.replaced(notes=notes)
 
 
-def _too_much(problem: Problem, pieces: int) -> str | None:
-    """Return why a problem cannot be solved in so many pieces; None if it can."""
-    topology, collective = problem.topology, problem.collective
+def _too_much(problem: Problem, options: ExactOptions) -> str | None:
+    """Return why a problem cannot be solved with these options; None if it can."""
+    topology, collective, pieces = problem.topology, problem.collective, options.pieces
     if collective.kind == "all_reduce":
         return "AllReduce would need a model of every partial sum; ReduceScatter and AllGather are solved, one by one"
     if collective.kind == "custom" and collective.reduces:
@@ -130,8 +131,17 @@ def _too_much(problem: Problem, pieces: int) -> str | None:
         collective = collective.reversed()
     demand = demand_of(collective.refined(pieces) if pieces > 1 else collective, problem.size)
     chunks = len(demand.wanted)
-    if routes_of(topology, problem.model, MOST_HOPS // max(chunks, 1)) is None:
+    routes = routes_of(topology, problem.model, MOST_HOPS // max(chunks, 1))
+    if routes is None:
         return f"the hops of {chunks} chunks over all their routes are too many; {most}"
+    if options.bundles and problem.model.latency == "blocking":
+        hops = chunks * np.bincount([link for route in routes for link in route], minlength=topology.num_links)
+        pairs = int((hops * (hops - 1) // 2)[topology.latency_ps > 0].sum())
+        if pairs > MOST_PAIRS:
+            return (
+                f"{pairs} pairs of hops may share a message, too many for an exact optimum; at most {MOST_PAIRS} "
+                "(none with -o bundles=false)"
+            )
     if any(demand.nbytes[chunk] == 0 for chunk in demand.wanted) and topology.latency_ps.min(initial=1) == 0:
         return "chunks of no bytes over links without latency take no time: there is nothing to plan"
     return None

@@ -206,6 +206,7 @@ class TestRefusals:
             (Problem(ring(7), collective("all_gather", 7), 9), "7 NPUs are too many .* at most 6"),
             (Problem(ring(6), collective("all_to_all", 6), 9), "30 chunks over all their routes are too many"),
             (Problem(ring(4), collective("all_gather", 4, chunks=10**6), 9), "4000000 chunks are too many"),
+            (Problem(ring(5), collective("all_gather", 5, chunks=2), 9), "49500 pairs .* bundles=false"),
             (Problem(ring(3, latency_us=0.0), collective("all_gather", 3), 0), "take no time"),
             (Problem(star(3), custom(3, [{0, 1}], [{2}], reduces=True), 9), "no reverse"),
         ],
