@@ -36,6 +36,8 @@ LABELS = {
     "pairwise": "Pairwise",
     "tacos": "TACOS",
     "taccl": "TACCL",
+    "sccl": "SCCL",
+    "exact": "Exact optimum",
     "topoopt": "TopoOpt",
 }
 

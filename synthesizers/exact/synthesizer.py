@@ -37,7 +37,7 @@ MOST_HOPS, MOST_PAIRS = 1_000, 15_000
 _BACKWARD = {"reduce_scatter", "reduce"}
 
 #: Effort without a time limit, and of each second of one.
-_EFFORT, _EFFORT_PER_S = 0.5, 0.5
+_EFFORT, _EFFORT_PER_S = 0.3, 0.5
 
 
 class ExactOptions(OptionsBase, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ class ExactOptions(OptionsBase, frozen=True, kw_only=True):
     bundles : bool
         Whether hops of one link may go as one message, which pays its latency once.
     effort : float or "auto"
-        Work of CP-SAT, about seconds; ``auto``: 0.5, and as much for each second of a time limit.
+        Work of CP-SAT, about seconds; ``auto``: 0.3, or 0.5 for each second of a time limit.
     """
 
     pieces: Annotated[int, msgspec.Meta(ge=1)] = 1
