@@ -3,9 +3,9 @@
 A chunk takes routes, each an optional interval on every link that it crosses. An NPU stores a chunk once (a second
 delivery is never of use), and a route leaves it no earlier. Where latency takes the link (blocking), hops of one link
 may go as one message, led by one of them, whose interval is as long as all members together; where it does not, a
-message gains nothing. Times are whole picoseconds, divided by their greatest common divisor: the optimum is a sum of
-durations, so nothing is rounded. The one exception are messages of chunks whose wire time is itself rounded up: the
-model lets each member but one save that picosecond.
+message gains nothing, and over links without latency no more than its rounding. Times are whole picoseconds, divided
+by their greatest common divisor: the optimum is a sum of durations, so nothing is rounded. The one exception are
+messages of chunks whose wire time is itself rounded up: the model lets each member but one save that picosecond.
 """
 
 from __future__ import annotations

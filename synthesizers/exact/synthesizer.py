@@ -26,6 +26,7 @@ from synthesizers.problem import Problem
 from synthesizers.taccl.demand import demand_of
 from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, OPTIMAL, Limits
 from synthesizers.tacos import Tacos, TacosOptions
+from synthesizers.tuning import fastest
 from topologies.exceptions import CollbenchError, SynthesisError
 
 #: NPUs at most.
@@ -94,6 +95,10 @@ class Exact(Synthesizer):
         if backwards:
             work = replace(work, topology=work.topology.reversed(), collective=work.collective.reversed())
         start = _start(work)
+        if backwards and start.order == "fifo":
+            from simulator import relist  # needs numba from its first line
+
+            start = relist(start, work.size, work.model)  # only a program takes no longer played backwards
         start_ps = simulate_ps(start, work.size, work.model)
         limit = problem.time_limit_s
         effort = options.effort
@@ -101,12 +106,9 @@ class Exact(Synthesizer):
             effort = _EFFORT if limit is None else _EFFORT_PER_S * limit
         left = None if limit is None else max(limit - (time.perf_counter() - begin), 0.01)
         answer = _answer(work, options, start_ps, Limits(effort, left, problem.seed))
-        best, best_ps = start, start_ps
-        if answer.schedule is not None:
-            found_ps = simulate_ps(answer.schedule, work.size, work.model)
-            if found_ps <= start_ps:
-                best, best_ps = answer.schedule, found_ps
+        best = start if answer.schedule is None else fastest(work, [answer.schedule, start])
         best = best.reverse() if backwards else best
+        best_ps = simulate_ps(best, work.size, work.model)
         notes = {"pieces": options.pieces, "stages": [_stage(answer, best_ps)]}
         if answer.by_clock:
             notes["time_limited"] = True
@@ -154,8 +156,7 @@ def _start(problem: Problem) -> Schedule:
     if tacos.supports(problem) is None:
         with suppress(CollbenchError):  # what is no help is no harm
             schedules.append(tacos.synthesize(problem, TacosOptions(pieces=1, threads=1, trials=4)))
-    same = [each for each in schedules if each.collective == problem.collective]
-    return min(same, key=lambda schedule: simulate_ps(schedule, problem.size, problem.model))
+    return fastest(problem, [each for each in schedules if each.collective == problem.collective])
 
 
 def _answer(problem: Problem, options: ExactOptions, start_ps: int, limits: Limits) -> Answer:

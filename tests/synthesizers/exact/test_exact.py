@@ -232,9 +232,10 @@ class TestRefusals:
 
 
 class TestEffort:
-    def test_bound(self):
+    @pytest.mark.parametrize("kind", ["all_to_all", "reduce_scatter"])
+    def test_bound(self, kind):
         """Without the effort for a proof, the start comes back with a bound below it."""
-        problem = Problem(_network(random.Random(3), 5), collective("all_to_all", 5), 10**6, STORED)
+        problem = Problem(_network(random.Random(3), 5), collective(kind, 5), 10**6, STORED)
         schedule = Exact().synthesize(problem, ExactOptions(effort=1e-4))
         assert isinstance(schedule, Schedule)
         (stage,) = schedule.notes["stages"]
