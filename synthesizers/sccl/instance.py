@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 
@@ -101,9 +102,11 @@ class Instance:
 
     def refuted(self, steps: int, rounds: int) -> bool:
         """Return whether distances and cuts alone leave no algorithm of so many steps and rounds."""
-        if steps < self.least_steps or rounds < self.least_rounds:
-            return True
-        return bool(self.demand.wanted) and rounds < steps  # each step has a round at least
+        return steps < self.least_steps or rounds < self.rounds_at_least(steps)
+
+    def rounds_at_least(self, steps: int) -> int:
+        """Return the rounds that cuts ask for, and one for each step."""
+        return max(ceil(self.least_rounds), steps) if self.demand.wanted else 0
 
 
 def _densest(out: np.ndarray, through: np.ndarray, cuts: np.ndarray) -> list[int]:

@@ -34,7 +34,7 @@ class Steps:
         """Add that no link carries more than its rounds allow, and ask for the fewest rounds."""
         for (link, step), sent in sorted(self.carried.items()):
             self.model.add(sum(sent) <= self.instance.per_round[link] * self.rounds[step])
-        self.model.add(self.total >= -(-self.instance.least_rounds.numerator // self.instance.least_rounds.denominator))
+        self.model.add(self.total >= self.instance.rounds_at_least(self.steps))
         self.model.minimize(self.total)
 
     def sends(self, solver: Any) -> list[Send]:
