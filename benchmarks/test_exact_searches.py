@@ -10,6 +10,7 @@ from synthesizers import Problem
 from synthesizers.exact import Exact, ExactOptions
 from synthesizers.sccl import frontier, satisfiable
 from synthesizers.taccl.model import Limits
+from tests.synthesizers.exact.yardstick import KINDS, measured, tiny_problem
 from topologies import dgx1, ring
 
 
@@ -35,3 +36,10 @@ def test_exact(benchmark, kind):
     schedule = benchmark.pedantic(Exact().synthesize, (problem, ExactOptions(effort=10.0)), rounds=3)
     (stage,) = schedule.notes["stages"]
     assert stage["bound_us"] == simulate_us(schedule, problem.size)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_yardstick(benchmark, kind):
+    """More of what the tests do on a few: optima, the bounds below and the synthesizers above, on 60 networks each."""
+    compared = benchmark.pedantic(lambda: [measured(tiny_problem(seed, kind)) for seed in range(60)], rounds=1)
+    assert sum("taccl" in names for names in compared) >= 50  # the others are too large or not proven
