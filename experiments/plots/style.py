@@ -38,6 +38,8 @@ LABELS = {
     "alltoall_lp": "AllToAll LP",
     "tacos": "TACOS",
     "taccl": "TACCL",
+    "sccl": "SCCL",
+    "exact": "Exact optimum",
     "topoopt": "TopoOpt",
 }
 

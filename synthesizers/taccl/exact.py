@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from synthesizers.taccl.costs import Costs
-from synthesizers.taccl.cp_sat import configured
+from synthesizers.taccl.cp_sat import configured, solved
 from synthesizers.taccl.demand import Demand
-from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, NOTHING, OPTIMAL, Limits, Solution
+from synthesizers.taccl.model import FEASIBLE, OPTIMAL, Limits, Solution
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.orbits import Orbits, Pair, orbits_of
 from synthesizers.taccl.plan import Plan, timed
 from synthesizers.taccl.routing import trimmed
-from synthesizers.taccl.waiting import wait_for
 
 #: Pairs of chunk and wire at most, orbits counted once.
 MOST_PAIRS = 500
@@ -45,15 +44,10 @@ def exact_plan(
     orbits = orbits_of(network, demand, costs, {chunk: allowed[chunk] for chunk in demand.wanted}, symmetric)
     if len(set(orbits.pair.values())) > MOST_PAIRS or (symmetric and not orbits.joined):
         return None
-    from ortools.sat.python import cp_model
-
     begin = time.perf_counter()
     search = _Search(network, demand, costs, orbits, best)
     solver = configured(limits, time.perf_counter() - begin)
-    status = wait_for(lambda: solver.solve(search.model), solver.stop_search)
-    words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}
-    word = words.get(status, NOTHING)
-    by_clock = limits.seconds is not None and solver.wall_time >= solver.parameters.max_time_in_seconds
+    word, by_clock = solved(solver, search.model)
     seconds, rows = time.perf_counter() - begin, len(search.model.proto.constraints)
     if word not in (OPTIMAL, FEASIBLE):
         return Solution(word, [], None, None, "cp_sat", seconds, by_clock), None, rows

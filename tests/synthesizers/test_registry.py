@@ -18,8 +18,8 @@ from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {
-    "alltoall_lp", "bfb", "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise",
-    "recursive_doubling", "ring", "swing", "taccl", "tacos",
+    "alltoall_lp", "bfb", "binomial", "bruck", "direct", "double_binary_tree", "exact", "halving_doubling",
+    "pairwise", "recursive_doubling", "ring", "sccl", "swing", "taccl", "tacos",
 }  # fmt: skip
 
 
