@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from topologies import Topology
 
 #: Endings of files that a schedule can be written to.
-_SUFFIXES = (".parquet", ".json")
+_SUFFIXES = (".parquet", ".json", ".xml")
 
 
 @click.command()
@@ -50,7 +50,9 @@ _SUFFIXES = (".parquet", ".json")
 @collective_options
 @run_options
 @model_options
-@click.option("--out", type=click.Path(), help=f"File for the schedule, {' or '.join(_SUFFIXES)}.")
+@click.option(
+    "--out", type=click.Path(), help="File for the schedule, .parquet, .json or .xml (MSCCL; convert has options)."
+)
 @json_option
 def synthesize(
     topology: Topology,
@@ -85,7 +87,8 @@ def synthesize(
     if out is not None:
         if Path(out).suffix.lower() not in _SUFFIXES:
             raise click.BadParameter(
-                f"cannot write {out!r}: expected a name that ends in {' or '.join(_SUFFIXES)}", param_hint="'--out'"
+                f"cannot write {out!r}: expected a name that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}",
+                param_hint="'--out'",
             )
         require_writable(out)
     problem = Problem(topology, collective, size, LinkModel(latency, switching), seed, time_limit_s)

@@ -6,7 +6,7 @@ than 72 chunks a step. Real GPUs run fewer threadblocks at once; their number is
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from schedules.msccl.algorithm import Algorithm
 
@@ -16,7 +16,7 @@ MAX_STEPS = 256
 MAX_STEP_CHUNKS = 71
 
 
-class Deployment(NamedTuple):
+class Deployment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the GPU that needs most needs.
 
     Attributes

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 
+import msgspec
 import numpy as np
 
 from schedules.builders import collective
@@ -50,8 +51,8 @@ def schedule_of(algorithm: Algorithm, topology: Topology, group: tuple[int, ...]
     ranks = tuple(range(topology.num_npus)) if group is None else group
     if len(ranks) != len(algorithm.gpus):
         raise ScheduleError(
-            f"the algorithm is for {len(algorithm.gpus)} gpus, {topology.name} has {len(ranks)} NPUs to run it on; give "
-            f"a network of {len(algorithm.gpus)} NPUs"
+            f"the algorithm is for {len(algorithm.gpus)} gpus, {topology.name} has {len(ranks)} NPUs to run it on; "
+            f"give a network of {len(algorithm.gpus)} NPUs"
         )
     if algorithm.collective == "custom":
         raise ScheduleError(
@@ -70,7 +71,7 @@ def schedule_of(algorithm: Algorithm, topology: Topology, group: tuple[int, ...]
             for unit in (version.arrivals[1:] if version.fresh else version.arrivals)}  # fmt: skip
     hops, shared = _hops(units, sends, step, adds, topology, ranks, graph)
     order = "program" if in_order and not shared else "fifo"
-    notes = {"algorithm": algorithm.name, "deployment": deployment_of(algorithm)._asdict()}
+    notes = {"algorithm": algorithm.name, "deployment": msgspec.structs.asdict(deployment_of(algorithm))}
     return Schedule(topology, problem, order=order, notes=notes, **hops)  # type: ignore[arg-type]
 
 
@@ -123,8 +124,8 @@ def _listed(
             return order, None, edges is kept
     part = _circles(sends, then)
     if any(part[a] == part[b] for a, b in strict):
-        raise ScheduleError("no list of hops says what the algorithm's messages carry: they exchange versions of chunks "
-                            "in a circle; the algorithm can be verified, not simulated")  # fmt: skip
+        raise ScheduleError("no list of hops says what the algorithm's messages carry: they exchange versions of "
+                            "chunks in a circle; the algorithm can be verified, not simulated")  # fmt: skip
     members: dict[int, list[int]] = defaultdict(list)
     for send in sends:
         members[part[send]].append(send)
