@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from topologies import Topology
 
 #: Endings of files that can be written.
-_SUFFIXES = (".parquet", ".json", ".xml")
+_SUFFIXES = (".xml", ".parquet", ".json")
 
 
 @click.command()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from topologies import Topology
 
 #: Endings of files that a schedule can be written to.
-_SUFFIXES = (".parquet", ".json", ".xml")
+_SUFFIXES = (".xml", ".parquet", ".json")
 
 
 @click.command()
@@ -121,8 +121,13 @@ def _save(record: Record, schedule: Schedule, out: str) -> None:
     """Write the schedule with what it was made for, so that it can be simulated again without being told."""
     from experiments.record import made_for
     from schedules import save_schedule
+    from schedules.msccl import export_msccl
+    from topologies.atomic import write_text
 
-    save_schedule(schedule.with_notes(**made_for(record)), out)
+    if out.lower().endswith(".xml"):
+        write_text(out, export_msccl(schedule))
+    else:
+        save_schedule(schedule.with_notes(**made_for(record)), out)
 
 
 def _print(record: Record, out: str | None) -> None:

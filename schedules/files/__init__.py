@@ -1,7 +1,4 @@
-"""Schedules in files: Parquet for any size, JSON for small ones (both come back as they were), MSCCL XML for GPUs.
-
-What is read is decided by content.
-"""
+"""Schedules in collbench's own files: Parquet for any size, JSON for small ones. What is read is decided by content."""
 
 from __future__ import annotations
 
@@ -27,34 +24,23 @@ def save_schedule(schedule: Schedule, path: str | os.PathLike[str]) -> None:
         It comes back exactly: fingerprint, names and notes. Tuples and numpy values in notes come back as lists and
         Python numbers.
     path : path
-        ``.parquet`` for any size, ``.json`` for at most a million hops, ``.xml`` for MSCCL (see
-        `schedules.msccl.export_msccl`, which has options).
+        ``.parquet`` for any size, ``.json`` for at most a million hops.
 
     Raises
     ------
     FormatError
         Another suffix.
     ScheduleError
-        Too many hops for JSON, a note that is not text, a number, or a list or mapping of them, or a schedule that
-        MSCCL cannot express.
+        Too many hops for JSON, or a note that is not text, a number, or a list or mapping of them.
     CollbenchError
         The folder is missing or not writable.
     """
-    forms = {".parquet": write_parquet, ".json": write_json, ".xml": _write_msccl}
+    forms = {".parquet": write_parquet, ".json": write_json}
     suffix = Path(path).suffix.lower()
     if suffix not in forms:
-        raise FormatError(
-            f"cannot write {path}: expected a name that ends in .parquet, .json or .xml, found {suffix!r}"
-        )
+        raise FormatError(f"cannot write {path}: expected a name that ends in .parquet or .json, found {suffix!r}")
     with atomic_path(path) as temporary:
         forms[suffix](schedule, temporary)
-
-
-def _write_msccl(schedule: Schedule, path: Path) -> None:
-    """Write a schedule as MSCCL XML, out of place, one instance."""
-    from schedules.msccl import export_msccl
-
-    path.write_text(export_msccl(schedule), encoding="ascii")
 
 
 def load_schedule(path: str | os.PathLike[str]) -> Schedule:

@@ -18,13 +18,12 @@ from topologies.exceptions import FormatError
 #: Most of each thing that is read: far past what a GPU runs, so that whatever is refused here is damage.
 MAX_BYTES = 2**28
 MAX_GPUS = 2**14
-MAX_CHUNKS = 2**22
-MAX_MOVED = 2**23
+MAX_CHUNKS = 2**20
+MAX_MOVED = 2**21
 _MAX_DEPTH = 16
 
 #: What may hold what.
 _PARENT = {"gpu": "algo", "tb": "gpu", "step": "tb"}
-_NUMBER = re.compile(r"\s*-?[0-9]{1,9}\s*")
 
 
 class MscclFormatError(FormatError):

@@ -2,18 +2,22 @@
 
 A schedule's memory is versioned, a GPU's is not. So what arrives waits for what was read there before, what leaves for
 what has to be in it, and of several arrivals each for the one before: a step has one dependency, further ones stand on
-``nop`` steps before it. Dependencies that others imply are left out. What a chunk is added to, or must be at the end
-without ever being sent there, is first copied by a threadblock of its own.
+``nop`` steps before it. Dependencies that others or messages imply are left out: every one that is there is needed.
+What a chunk is added to, or must be at the end without ever being sent there, is first copied by a threadblock of its
+own.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from schedules.msccl.algorithm import Algorithm, Gpu, Step, Threadblock
 from schedules.msccl.messages import Message, bundled, messages_of
 from schedules.msccl.placement import Placement, Spot
 from schedules.schedule import Schedule
+from topologies.memory import require_memory
 
 #: Most chunks in one step: the runtime takes fewer than 72.
 MAX_COUNT = 71
@@ -34,12 +38,12 @@ class _Action:
     source: Spot
     target: Spot
     count: int
-    before: list[_Action]  # what it waits for
-    waits: list[_Action] = field(default_factory=list)  # the same without what others imply
-    rank: int = 0  # its place in its threadblock
+    thread: int  # its threadblock, numbered through all GPUs
+    rank: int  # its place in its threadblock
+    waits: list[_Action] = field(default_factory=list)
+    known: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # of each threadblock, actions done before
     last_step: int = 0
     awaited: bool = False
-    clock: dict[_Connection, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -82,6 +86,12 @@ class _Builder:
         self._schedule = schedule
         self._actions: dict[int, list[_Action]] = {npu: [] for npu in placement.gpu_of}
         self._last: dict[tuple[int, _Connection], _Action] = {}
+        self._sent: dict[int, _Action] = {}
+        self._threads: dict[tuple[int, _Connection], int] = {}
+        ends = {(message.source, message.target, message.lane) for message in messages}
+        threads = 2 * len(ends) + len(placement.gpu_of)
+        require_memory(4 * threads * (threads + len(messages)), f"the order of {len(messages)} messages")
+        self._nothing = np.zeros(threads, np.int32)
         self._scratch = dict.fromkeys(placement.gpu_of, 0)
         self._spots: dict[tuple[int, int], _Spots] = {}
         arrivals = sorted(messages, key=lambda message: message.received, reverse=True)
@@ -142,6 +152,7 @@ class _Builder:
         before = [each.written for each in at_home if each.written is not None]
         action = self._add(message.source, ("send", message.target, message.lane), "s", leaves[0], leaves[0],
                            self._count(message), before)  # fmt: skip
+        self._sent[id(message)] = action
         for each in at_home:
             each.read.append(action)
 
@@ -155,7 +166,7 @@ class _Builder:
         home = spots[0].home
         assert home is not None
         action = self._add(message.target, ("recv", message.source, message.lane), "rrc" if adds else "r", home, home,
-                           self._count(message), before)  # fmt: skip
+                           self._count(message), before, self._sent.pop(id(message)))  # fmt: skip
         for each in spots:
             each.written, each.read = action, []
 
@@ -207,31 +218,48 @@ class _Builder:
         target: Spot,
         count: int,
         before: list[_Action],
+        sent: _Action | None = None,
     ) -> _Action:
-        """Add an action of a GPU, and note which of what it waits for has to be said."""
-        action = _Action(connection, kind, source, target, count, before)
-        previous = self._last.get((npu, connection))
-        action.rank = 0 if previous is None else previous.rank + 1
-        clock = {} if previous is None else dict(previous.clock)
-        for other in sorted(before, key=lambda each: (-len(each.clock), each.connection, -each.rank)):
-            if other.connection != connection and clock.get(other.connection, -1) < other.rank:
-                action.waits.append(other)
-                for key, value in other.clock.items():
-                    clock[key] = max(clock.get(key, -1), value)
-        action.waits = [other for other in action.waits if not any(
-            each is not other and each.clock.get(other.connection, -1) >= other.rank for each in action.waits
-        )]  # fmt: skip
+        """Add an action of a GPU, waiting for those before it that are not known to be done; `sent` sends to it."""
+        key = npu, connection
+        previous = self._last.get(key)
+        thread = self._threads.setdefault(key, len(self._threads))
+        action = _Action(connection, kind, source, target, count, thread, 0 if previous is None else previous.rank + 1)
+        known = self._nothing if previous is None else previous.known
+        if sent is not None:
+            known = _joined(known, sent)
+        missing = {id(each): each for each in before if each.thread != thread and not _has(known, each)}.values()
+        action.waits = [each for each in missing if not any(_follows(other, each) for other in missing)]
         for other in action.waits:
             other.awaited = True
-        clock[connection] = action.rank
-        action.clock = clock
+            known = _joined(known, other)
+        action.known = known
         self._actions[npu].append(action)
-        self._last[npu, connection] = action
+        self._last[key] = action
         return action
 
     def _count(self, message: Message) -> int:
         """Return the chunks of MSCCL in a message."""
         return sum(self.placement.width[chunk] for chunk in message.chunks)
+
+
+def _has(known: np.ndarray, action: _Action) -> bool:
+    """Return whether an action is among those that are known to be done."""
+    return bool(known[action.thread] > action.rank)
+
+
+def _follows(action: _Action, other: _Action) -> bool:
+    """Return whether an action is done only after another."""
+    return other.rank < action.rank if other.thread == action.thread else _has(action.known, other)
+
+
+def _joined(known: np.ndarray, action: _Action) -> np.ndarray:
+    """Return what is known once an action is done too; arrays are shared, never changed."""
+    if _has(known, action):
+        return known
+    joined = np.maximum(known, action.known)
+    joined[action.thread] = max(int(joined[action.thread]), action.rank + 1)
+    return joined
 
 
 def _runs(pairs: list[tuple], width: list[int]) -> list[tuple[Spot, Spot, list[int]]]:
