@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from synthesizers import Problem, find, parse_options
 from topologies import parse_topology
 
 #: Files as found in public; not part of the repository.
-CASES = Path(os.environ.get("COLLBENCH_CASES", "/work/shared/cases")) / "schedules"
+CASES = Path(__file__).parents[4] / "shared" / "cases" / "schedules"
 
 
 def case(name):
