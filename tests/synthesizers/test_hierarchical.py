@@ -94,7 +94,7 @@ class TestClosedForms:
 class TestKnownAnswers:
     @pytest.mark.parametrize("name", ["torus:4x4", "hypercube:4", "ff:4x4", "torus:3x3"])
     def test_all_links_busy(self, name):
-        """Begun in every dimension and both ways, large buffers reach 99 % of the bound where all dimensions are alike."""
+        """Begun in every dimension and both ways, large buffers reach 99 % of the bound where dimensions are alike."""
         network = parse_topology(name)
         problem = Problem(network, collective("all_reduce", network.num_npus), 10**9)
         schedule = Hierarchical().synthesize(problem, Hierarchical.Options())
@@ -108,7 +108,7 @@ class TestKnownAnswers:
         assert simulate_ps(_schedule(network, problem.collective, 0, algorithm="ring"), 0) == 28 * ALPHA
         assert simulate_ps(Ring().synthesize(problem, Ring.Options()), 0) == 126 * ALPHA
 
-    @pytest.mark.parametrize("name", ["dgx_a100:2", "ndv2:2", "rfs:2x4x2@200x100x50GB/s,0.5us"])
+    @pytest.mark.parametrize("name", ["dgx_a100:2", "ndv2:2", "rfs:2x2x4@200x100x50GB/s,0.5us"])
     def test_boxes(self, name):
         """An AllGather of 1 GB between boxes, and on a small 3D network as TACOS has it, is faster than rings."""
         network = parse_topology(name)
