@@ -1,10 +1,10 @@
 """The best of all synthesizers within a budget: cheap ones first, each schedule verified and simulated, a league kept.
 
-Every registered synthesizer that takes the problem is tried, in the order of its `cost`, with its pieces tuned as in
-comparisons. What it will take is estimated from that and the deliveries of the problem, not measured, so the same
-problem, options and seed give the same schedule on every machine; those past the budget are not tried. Trying ends
-early once a schedule is within a given distance of the bound that no schedule can beat. Only a time limit of the
-problem's own is held against the clock, and a schedule that it had a part in says so (`time_limited`).
+Every built-in synthesizer that takes the problem is tried (plugins where asked for), in the order of its `cost`, with
+its pieces tuned as in comparisons. What it will take is estimated from that and the deliveries of the problem, not
+measured, so the same problem, options and seed give the same schedule on every machine; those past the budget are not
+tried. Trying ends early once a schedule is within a given distance of the bound that no schedule can beat. Only a time
+limit of the problem's own is held against the clock, and a schedule that it had a part in says so (`time_limited`).
 
 A synthesizer that fails, crashes or is wrong is a line of the league and nothing else. The verifier shares no code with
 any of them (choosing among algorithms by portfolio: Rice, The algorithm selection problem, 1976).
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -25,7 +24,7 @@ from schedules import Collective, Schedule, verify
 from simulator import bound, simulate_ps
 from synthesizers.base import OptionsBase, Synthesizer, mismatch, parse_options, refusal
 from synthesizers.problem import Problem
-from synthesizers.registry import discover
+from synthesizers.registry import OURS, discover
 from topologies import Fabric
 from topologies.exceptions import OptionError, SynthesisError, VerificationError
 
@@ -42,10 +41,14 @@ class AutoOptions(OptionsBase, frozen=True):
         Seconds that all who are tried may take together, as estimated; the cheapest is always tried.
     within : float
         Trying ends when a schedule takes at most this share longer than the bound: 0.03 is an efficiency of 97.1 %.
+    plugins : bool
+        Whether synthesizers that others have installed are tried too. They run in this process: one that never ends,
+        or ends the process, does so here.
     """
 
     budget_s: Annotated[float, msgspec.Meta(ge=0)] = 10.0
     within: Annotated[float, msgspec.Meta(ge=0)] = 0.03
+    plugins: bool = False
 
 
 class Auto(Synthesizer):
@@ -59,12 +62,14 @@ class Auto(Synthesizer):
 
     def supports(self, problem: Problem) -> str | None:
         """Return None where any synthesizer takes the problem, else the reason why not."""
-        takes = any(_reason(synthesizer, problem) is None for synthesizer in _entrants())
+        takes = any(_reason(synthesizer, problem) is None for synthesizer, ours in _entrants() if ours)
         return None if takes else f"no synthesizer takes {problem.collective.kind} on {problem.topology.name}"
 
     def warm_up(self) -> None:
         """Compile what the others compile; one that fails to will fail in the league too."""
-        for synthesizer in _entrants():
+        for synthesizer, ours in _entrants():
+            if not ours:
+                continue
             try:
                 synthesizer.warm_up()
             except Exception:  # anybody's
@@ -122,12 +127,14 @@ def _tried(problem: Problem, options: AutoOptions) -> tuple[Schedule | None, str
     thousands = max(_deliveries(problem.collective), _LEAST_DELIVERIES) / 1000
     league = [_Line(name, "broken", plugin.error or "") for name, plugin in discover().items() if plugin.error]
     first = True
-    for synthesizer in _entrants():
+    for synthesizer, ours in _entrants():
         name, needs_s = synthesizer.name, synthesizer.cost * thousands
-        reason = _reason(synthesizer, problem)
+        reason = _reason(synthesizer, problem) if ours or options.plugins else None
         limit_s = None if problem.time_limit_s is None else problem.time_limit_s - (time.perf_counter() - begin)
         if reason is not None:
             line, schedule = _Line(name, "failed" if reason.startswith("supports() ") else "unsupported", reason), None
+        elif not (ours or options.plugins):
+            line, schedule = _Line(name, "not tried", "a plugin; -o plugins=true runs it in this process"), None
         elif chosen.time_us is not None and chosen.time_us <= least_us * (1 + options.within):
             why = f"{chosen.name} is within {100 * options.within:g} % of the bound"
             line, schedule = _Line(name, "not tried", why, by_clock=chosen.by_clock), None
@@ -163,10 +170,11 @@ def _run(synthesizer: Synthesizer, problem: Problem, least_us: float) -> tuple[_
     return _Line(name, "ok", "", time_us, share, bool(schedule.notes.get("time_limited"))), schedule
 
 
-def _entrants() -> Iterator[Synthesizer]:
-    """Give all synthesizers that work, cheap ones first, but this one."""
-    found = [plugin.synthesizer for plugin in discover().values() if plugin.synthesizer is not None]
-    return iter(sorted((each for each in found if not isinstance(each, Auto)), key=lambda each: (each.cost, each.name)))
+def _entrants() -> list[tuple[Synthesizer, bool]]:
+    """Return all synthesizers that work but this one, cheap ones first, and whether each is built in."""
+    found = [(plugin.synthesizer, plugin.source == OURS) for plugin in discover().values() if plugin.synthesizer]
+    others = [(each, ours) for each, ours in found if not isinstance(each, Auto)]
+    return sorted(others, key=lambda entry: (entry[0].cost, entry[0].name))
 
 
 def _reason(synthesizer: Synthesizer, problem: Problem) -> str | None:

@@ -13,7 +13,7 @@ from synthesizers.auto import Auto
 from synthesizers.binomial import Binomial
 from synthesizers.direct import Direct
 from synthesizers.halving_doubling import HalvingDoubling
-from synthesizers.registry import Plugin, discover
+from synthesizers.registry import OURS, Plugin, discover
 from synthesizers.ring import Ring
 from synthesizers.topoopt import TopoOpt
 from topologies import mesh, parse_topology, torus
@@ -78,8 +78,8 @@ class Clocked(HalvingDoubling):
 def world(monkeypatch):
     """Return a function that registers synthesizers, and nobody else."""
 
-    def register(*synthesizers: Synthesizer, **broken: str):
-        plugins = {each.name: Plugin(each.name, "a test", each) for each in synthesizers}
+    def register(*synthesizers: Synthesizer, source: str = OURS, **broken: str):
+        plugins = {each.name: Plugin(each.name, source, each) for each in synthesizers}
         plugins |= {name: Plugin(name, "a test", None, error) for name, error in broken.items()}
         monkeypatch.setattr("synthesizers.auto.discover", lambda: dict(sorted(plugins.items())))
 
@@ -191,6 +191,17 @@ class TestFaults:
         """A problem that nobody takes is refused beforehand, and it never asks itself."""
         world(Auto(), Binomial())
         assert Auto().supports(problem()) == "no synthesizer takes all_reduce on mesh:4x4"
+
+
+class TestPlugins:
+    def test_only_where_asked_for(self, world):
+        """Other people's code runs in this process where the user says so, and not before."""
+        world(HalvingDoubling(), Ring(), source="somebody")
+        assert "no synthesizer takes" in Auto().supports(problem())
+        with pytest.raises(SynthesisError, match="none was tried"):
+            made(problem())
+        schedule, _ = made(problem(), plugins=True)
+        assert schedule.notes["chosen"] == "ring"
 
 
 class TestFabrics:
