@@ -1,6 +1,7 @@
 # make reproduce   set up, run the main experiment (quick form), print its table and name its plots
 # make test        set up, then check style and types and run the tests
 # make benchmark   speed of synthesis, simulation, verification and bounds, warm
+# make sweep       3,000 random problems for every synthesizer: none may be faster than the bound (some minutes)
 # make results     all that is committed under results/, anew: every row, table and plot
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup reproduce results test lint benchmark clean
+.PHONY: setup reproduce results test lint benchmark sweep clean
 
 setup: $(STAMP)
 
@@ -35,6 +36,9 @@ test: $(STAMP) lint
 
 benchmark: $(STAMP)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-sort=name --benchmark-columns=min,median,stddev,rounds
+
+sweep: $(STAMP)
+	COLLBENCH_SWEEP=3000 $(BIN)/python -m pytest tests/experiments/test_efficiency.py -rP --numprocesses=2
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
