@@ -59,7 +59,7 @@ def drawn(seed: int) -> Problem:
 @pytest.mark.parametrize("part", range(4))
 def test_no_efficiency_above_one(part):
     """Every run is right, and none beats the bound, by so much as a rounding of the bound to a float."""
-    best, runs = (0.0, ""), 0
+    best, runs, faults = (0.0, ""), 0, []
     for seed in range(part, DRAWS, 4):
         problem = drawn(seed)
         for name, synthesizer in available().items():
@@ -67,10 +67,12 @@ def test_no_efficiency_above_one(part):
             if dear or name == "auto":
                 continue
             record, _ = evaluate(problem, synthesizer, tuned_alike(synthesizer, {}, None))
-            assert record.status in ("ok", "unsupported"), (seed, name, record.reason)
+            if record.status not in ("ok", "unsupported"):
+                faults.append((seed, name, record.reason))
             if record.status == "ok":
                 runs += 1
                 best = max(best, (record.efficiency, f"{name}, seed {seed}"))
     print(f"{runs} runs, the highest efficiency {best[0]!r} by {best[1]}")
     assert runs > DRAWS / 2
     assert best[0] <= 1 + 1e-9, best
+    assert faults == []
