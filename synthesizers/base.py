@@ -28,11 +28,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, 
 
 import msgspec
 
+from schedules import Schedule
 from topologies import Fabric
 from topologies.exceptions import OptionError
 
 if TYPE_CHECKING:
-    from schedules import Schedule
     from synthesizers.problem import Problem
 
 
@@ -53,6 +53,9 @@ class Synthesizer(ABC):
         Changed whenever the same problem may get another schedule.
     chooses_network : bool
         Whether it also chooses the network where the problem's topology is a `Fabric`.
+    cost : float
+        About how many seconds a problem of a thousand deliveries takes it, by which `auto` orders and budgets; the
+        default is that of a closed form tuned by simulation.
     Options : type
         A frozen `msgspec.Struct` (see `OptionsBase`).
     """
@@ -61,6 +64,7 @@ class Synthesizer(ABC):
     reference: ClassVar[str]
     version: ClassVar[str] = "1"
     chooses_network: ClassVar[bool] = False
+    cost: ClassVar[float] = 0.005
     Options: ClassVar[type[OptionsBase]] = OptionsBase
 
     def supports(self, problem: Problem) -> str | None:  # noqa: ARG002
@@ -96,6 +100,24 @@ def refusal(synthesizer: Synthesizer, problem: Problem) -> object:
     if isinstance(problem.topology, Fabric) and not synthesizer.chooses_network:
         return f"schedules on a network that is there; {problem.topology.name} is not wired yet"
     return synthesizer.supports(problem)
+
+
+def mismatch(problem: Problem, schedule: object) -> str | None:
+    """Return why what a synthesizer returned is not a schedule of the problem; None if it is one."""
+    if not isinstance(schedule, Schedule):
+        return f"it returned {type(schedule).__name__}, not a Schedule"
+    if isinstance(problem.topology, Fabric):
+        fault = problem.topology.fault(schedule.topology)
+        if fault:
+            return f"its network is no wiring of {problem.topology.name}: {fault}"
+    elif schedule.topology != problem.topology:
+        return f"its schedule is on {schedule.topology.name}, another network than {problem.topology.name}"
+    asked, got = problem.collective, schedule.collective
+    same = (asked.kind, asked.groups, asked.root, asked.pairs) == (got.kind, got.groups, got.root, got.pairs)
+    resized = asked.kind == "custom" and (asked.part_bytes(problem.size) != got.part_bytes(problem.size)).any()
+    if not same or asked.conditions != got.conditions or resized:
+        return f"its schedule computes {got.describe()}, asked was {asked.describe()}"
+    return None
 
 
 def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> OptionsBase:

@@ -103,6 +103,7 @@ class Taccl(Synthesizer):
         "A. Shah et al., TACCL: Guiding Collective Algorithm Synthesis using Communication Sketches, NSDI 2023 "
         "(arXiv 2111.04867)"
     )
+    cost = 15.0
     Options = TacclOptions
 
     def supports(self, problem: Problem) -> str | None:
