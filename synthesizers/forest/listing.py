@@ -1,0 +1,239 @@
+"""Trees turned into a schedule: pieces go down, or up, all trees at once, and each link carries what matters most.
+
+A list scheduler runs the schedule ahead of time: as soon as a link is free it takes, of what is ready, the hop of the
+oldest piece, and of these the one from which the way to go is longest. The order in which hops start is the program.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from schedules import Collective, Schedule
+from simulator.link_model import LinkModel, wire_ps
+from synthesizers.forest.trees import Trees
+from topologies import Topology
+
+
+@dataclass(frozen=True)
+class Flood:
+    """Trees over which data goes, each with its own chunks: `up` to the roots, then `down` from them.
+
+    Attributes
+    ----------
+    chunk : (T,) int64 array
+        The first chunk of each tree; its pieces are the next ones.
+    down, up : Trees or None
+        Where both are given they have the same roots in the same order. The links are those of one network: `up` is
+        `Trees.turned`.
+    """
+
+    chunk: np.ndarray
+    down: Trees | None = None
+    up: Trees | None = None
+
+
+def listed(
+    topology: Topology, collective: Collective, floods: list[Flood], pieces: int, size: int, model: LinkModel
+) -> Schedule:
+    """Return the schedule of all floods at once, each tree's share in so many pieces.
+
+    Parameters
+    ----------
+    topology : Topology
+    collective : Collective
+        In the chunks that the floods name.
+    floods : list of Flood
+    pieces : int
+        Chunks of each tree.
+    size : int
+        Bytes that the order is planned for.
+    model : LinkModel
+        Planned for too.
+    """
+    edges = _Edges(topology.num_nodes, floods)
+    columns = {"chunk": edges.chunk, "link": edges.links, "reduce": None, "flow": None}
+    if len(edges.chunk):
+        sizes, size_class = np.unique(collective.chunk_bytes(size)[edges.chunk], return_inverse=True)
+        rates, rate_class = np.unique(topology.bytes_per_s, return_inverse=True)
+        wire = wire_ps(sizes[:, None], rates[None, :])
+        length = np.diff(edges.start)
+        edge_of = np.repeat(np.arange(len(length)), length)
+        cost = topology.latency_ps[edges.links] + wire[size_class[edge_of], rate_class[edges.links]]
+        left = _way_to_go(edges.source, edges.target, np.add.reduceat(cost, edges.start[:-1]), edges.num_places)
+        first, following = edges.by_place()
+        order = _started(
+            pieces, np.argsort(-left, kind="stable"), edges.source, edges.target, edges.num_places, first, following,
+            edges.start, edges.links, edge_of, wire, size_class, rate_class, topology.latency_ps,
+            model.latency == "blocking", model.switching == "cut_through",
+        )  # fmt: skip
+        piece, hop = np.divmod(order, len(edges.links))
+        edge = edge_of[hop]
+        columns = {
+            "chunk": edges.chunk[edge] + piece, "link": edges.links[hop],
+            "reduce": edges.adds[edge] if edges.adds.any() else None,
+            "flow": np.where(length[edge] > 1, piece * len(length) + edge, -1) if (length > 1).any() else None,
+        }  # fmt: skip
+    return Schedule(topology, collective, **columns, notes={"trees": edges.num_trees, "pieces": pieces})
+
+
+class _Edges:
+    """The edges of all trees for one piece, between places: a place is what a node has of a tree's chunk, up or down.
+
+    Attributes
+    ----------
+    chunk, source, target : (E,) int64 arrays
+        First chunk, and places; an edge stands after those into its source.
+    adds : (E,) bool array
+    start, links : int64 arrays
+        Routes, as in `Trees`.
+    num_places, num_trees : int
+    """
+
+    def __init__(self, num_nodes: int, floods: list[Flood]) -> None:
+        parts: list[tuple[np.ndarray, ...]] = []
+        self.num_trees = 0
+        for flood in floods:
+            for trees, adds in ((flood.up, True), (flood.down, False)):
+                if trees is None:
+                    continue
+                # What a root has got from below is what it sends down.
+                base = (self.num_trees + trees.tree) * 2 * num_nodes
+                ends = [base + npus + np.where(npus == trees.root[trees.tree], 0, num_nodes * (not adds))
+                        for npus in (trees.source, trees.target)]  # fmt: skip
+                parts.append((flood.chunk[trees.tree], *ends, np.full(len(base), adds), np.diff(trees.start), trees.links))
+            self.num_trees += len(flood.chunk)
+        columns = [np.concatenate(column) if parts else np.zeros(0, np.int64) for column in zip(*parts, strict=True)]
+        self.chunk, source, target, self.adds, length, self.links = columns or [np.zeros(0, np.int64)] * 6
+        places, place = np.unique(np.concatenate([source, target]), return_inverse=True)
+        self.source, self.target = place[: len(source)], place[len(source) :]
+        self.num_places = len(places)
+        self.start = np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
+
+    def by_place(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return (first, edges): those out of place p are ``edges[first[p]:first[p + 1]]``."""
+        first = np.zeros(self.num_places + 1, np.int64)
+        np.cumsum(np.bincount(self.source, minlength=self.num_places), out=first[1:])
+        return first, np.argsort(self.source, kind="stable")
+
+
+@numba.njit(cache=True, nogil=True)
+def _way_to_go(source, target, cost, num_places):
+    """Return for each edge the cost of the longest way from its source on, itself included."""
+    beyond = np.zeros(num_places, np.int64)
+    left = np.zeros(len(cost), np.int64)
+    for edge in range(len(cost) - 1, -1, -1):
+        left[edge] = cost[edge] + beyond[target[edge]]
+        beyond[source[edge]] = max(beyond[source[edge]], left[edge])
+    return left
+
+
+@numba.njit(cache=True, nogil=True)
+def _started(
+    pieces, by_rank, source, target, num_places, first, following, start, links, edge_of, wire, size_class, rate_class,
+    alpha, blocking, cut_through,
+):  # fmt: skip
+    """Return piece · hops + hop of every hop, in the order in which a list scheduler starts them.
+
+    A link takes the oldest piece that is ready, and of that the edge that comes first in `by_rank`.
+    """
+    num_edges, num_hops, num_links = len(by_rank), len(links), len(alpha)
+    rank = np.empty(num_edges, np.int64)
+    rank[by_rank] = np.arange(num_edges)
+    missing = np.zeros((pieces, num_places), np.int32)
+    for edge in range(num_edges):
+        missing[:, target[edge]] += 1
+    # Of each link a heap of piece · edges + rank, in a part of one array.
+    begin = np.zeros(num_links + 1, np.int64)
+    for hop in range(num_hops):
+        begin[links[hop] + 1] += pieces
+    for link in range(num_links):
+        begin[link + 1] += begin[link]
+    heap = np.empty(begin[num_links], np.int64)
+    waiting = np.zeros(num_links, np.int64)
+    free = np.zeros(num_links, np.int64)
+    called = np.zeros(num_links, np.bool_)
+    events = [(np.int64(0), np.int64(0)) for _ in range(0)]  # (time, hop that may go on, or past all hops a link)
+    total = pieces * num_hops
+    order = np.empty(total, np.int64)
+    count = 0
+    ready = np.empty(num_edges + 1, np.int64)
+    for opening in range(-pieces * num_places, 1):
+        # First all places that need nothing, then the events until there are none.
+        while True:
+            now, num_ready, piece = np.int64(0), 0, 0
+            if opening < 0:
+                place = opening + pieces * num_places
+                piece, place = place // num_places, place % num_places
+                if missing[piece, place] == 0:
+                    for at in range(first[place], first[place + 1]):
+                        ready[num_ready] = start[following[at]]
+                        num_ready += 1
+            else:
+                if len(events) == 0:
+                    break
+                now, code = heapq.heappop(events)
+                if code >= total:
+                    link = code - total
+                    called[link] = False
+                    base, size = begin[link], waiting[link] - 1
+                    key = heap[base]
+                    last = heap[base + size]
+                    waiting[link] = size
+                    at = 0
+                    while 2 * at + 1 < size:
+                        child = 2 * at + 1
+                        if child + 1 < size and heap[base + child + 1] < heap[base + child]:
+                            child += 1
+                        if heap[base + child] >= last:
+                            break
+                        heap[base + at] = heap[base + child]
+                        at = child
+                    heap[base + at] = last
+                    piece, edge = key // num_edges, by_rank[key % num_edges]
+                    hop = start[edge]
+                    while links[hop] != link:
+                        hop += 1
+                    order[count] = piece * num_hops + hop
+                    count += 1
+                    busy = wire[size_class[edge], rate_class[link]]
+                    end = now + alpha[link] + busy
+                    free[link] = end if blocking else now + busy
+                    if hop + 1 < start[edge + 1] and cut_through:
+                        # The next hop may begin early, but ends no earlier than this one does.
+                        end = max(now + alpha[link], end - wire[size_class[edge], rate_class[links[hop + 1]]])
+                    heapq.heappush(events, (end, piece * num_hops + hop))
+                    if size > 0:
+                        called[link] = True
+                        heapq.heappush(events, (free[link], total + link))
+                    continue
+                piece, hop = code // num_hops, code % num_hops
+                edge = edge_of[hop]
+                if hop + 1 < start[edge + 1]:
+                    ready[0], num_ready = hop + 1, 1
+                else:
+                    place = target[edge]
+                    missing[piece, place] -= 1
+                    if missing[piece, place] == 0:
+                        for at in range(first[place], first[place + 1]):
+                            ready[num_ready] = start[following[at]]
+                            num_ready += 1
+            for index in range(num_ready):
+                hop = ready[index]
+                link = links[hop]
+                key = piece * num_edges + rank[edge_of[hop]]
+                base, at = begin[link], waiting[link]
+                waiting[link] += 1
+                while at > 0 and heap[base + (at - 1) // 2] > key:
+                    heap[base + at] = heap[base + (at - 1) // 2]
+                    at = (at - 1) // 2
+                heap[base + at] = key
+                if not called[link]:
+                    called[link] = True
+                    heapq.heappush(events, (max(now, free[link]), total + link))
+            if opening < 0:
+                break
+    return order
