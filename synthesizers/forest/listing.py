@@ -66,7 +66,7 @@ def listed(
         left = _way_to_go(edges.source, edges.target, np.add.reduceat(cost, edges.start[:-1]), edges.num_places)
         first, following = edges.by_place()
         order = _started(
-            pieces, np.argsort(-left, kind="stable"), edges.source, edges.target, edges.num_places, first, following,
+            pieces, np.lexsort((edges.shift, -left)), edges.source, edges.target, edges.num_places, first, following,
             edges.start, edges.links, edge_of, wire, size_class, rate_class, topology.latency_ps,
             model.latency == "blocking", model.switching == "cut_through",
         )  # fmt: skip
@@ -104,10 +104,11 @@ class _Edges:
                 base = (self.num_trees + trees.tree) * 2 * num_nodes
                 ends = [base + npus + np.where(npus == trees.root[trees.tree], 0, num_nodes * (not adds))
                         for npus in (trees.source, trees.target)]  # fmt: skip
-                parts.append((flood.chunk[trees.tree], *ends, np.full(len(base), adds), np.diff(trees.start), trees.links))
+                parts.append((flood.chunk[trees.tree], *ends, np.full(len(base), adds), np.diff(trees.start), trees.links,
+                              (trees.target - trees.source) % num_nodes))
             self.num_trees += len(flood.chunk)
-        columns = [np.concatenate(column) if parts else np.zeros(0, np.int64) for column in zip(*parts, strict=True)]
-        self.chunk, source, target, self.adds, length, self.links = columns or [np.zeros(0, np.int64)] * 6
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [np.zeros(0, np.int64)] * 7
+        self.chunk, source, target, self.adds, length, self.links, self.shift = columns
         places, place = np.unique(np.concatenate([source, target]), return_inverse=True)
         self.source, self.target = place[: len(source)], place[len(source) :]
         self.num_places = len(places)

@@ -3,11 +3,13 @@
 Edmonds' theorem says that the trees exist where every NPU can receive all of them; Tarjan's and Schrijver's proofs grow
 them: an arc from x to y, with x in the tree and y not, may be added to μ like trees at once if that leaves enough room
 for the rest, and one max-flow from x to y says how large μ may be (A. Schrijver, Combinatorial Optimization, 2003,
-chapter 53; ForestColl, arXiv 2402.06787). Trees grow breadth first, over the arcs with the most room, so they stay low.
+chapter 53; ForestColl, arXiv 2402.06787). Trees grow to the nearest node first, over the arcs with the most room, so
+they stay low.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,34 +27,41 @@ class Growth:
 
     Attributes
     ----------
-    nodes : list of int
-        In the order in which they were reached.
+    distance : dict
+        Of each node that is reached, in that order.
     edges : list of (int, int)
         In that order too.
     count : int
         How many trees.
-    closed : set of int
-        Arcs that can no longer be added.
+    ahead : list
+        A heap of arcs that may be added, nearest target first.
     """
 
-    nodes: list[int]
+    distance: dict[int, float]
     edges: list[tuple[int, int]]
     count: int
-    closed: set[int] = field(default_factory=set)
+    ahead: list[tuple[float, float, float, int]] = field(default_factory=list)
+
+    @property
+    def root(self) -> int:
+        """Where the trees begin."""
+        return next(iter(self.distance))
 
     def parted(self, count: int) -> Growth:
         """Return so many of the trees on their own."""
         self.count -= count
-        return Growth(list(self.nodes), list(self.edges), count, set(self.closed))
+        return Growth(dict(self.distance), list(self.edges), count, list(self.ahead))
 
 
-def pack_trees(arcs: Arcs, supply: Mapping[int, int], members: list[int]) -> list[Growth]:
+def pack_trees(arcs: Arcs, cost: list[float], supply: Mapping[int, int], members: list[int]) -> list[Growth]:
     """Return trees from all roots, each over all members, that together stay within the capacities.
 
     Parameters
     ----------
     arcs : Arcs
         Between members, in whole trees; every member can receive all that is supplied.
+    cost : list of float
+        How long each arc is.
     supply : mapping
         Trees of each root.
     members : list of int
@@ -67,14 +76,14 @@ def pack_trees(arcs: Arcs, supply: Mapping[int, int], members: list[int]) -> lis
     SynthesisError
         The trees do not fit: the capacities do not keep what is said above.
     """
-    packing = _Packing(arcs, supply, members)
+    packing = _Packing(arcs, cost, supply, members)
     done = []
     for root, count in supply.items():
         packing.waiting[root] = 0
-        growing = [Growth([root], [], count)] if count else []
+        growing = [packing.begun(root, count)] if count else []
         while growing:
             trees = growing.pop()
-            while len(trees.nodes) < len(members):
+            while len(trees.distance) < len(members):
                 rest = packing.extend(trees, growing)
                 if rest is not None:
                     growing.append(rest)
@@ -85,8 +94,8 @@ def pack_trees(arcs: Arcs, supply: Mapping[int, int], members: list[int]) -> lis
 class _Packing:
     """The room that is left, and the max-flows that guard it."""
 
-    def __init__(self, arcs: Arcs, supply: Mapping[int, int], members: list[int]) -> None:
-        self.num_nodes, self.members = arcs.num_nodes, members
+    def __init__(self, arcs: Arcs, cost: list[float], supply: Mapping[int, int], members: list[int]) -> None:
+        self.cost, self.num_nodes, self.members = cost, arcs.num_nodes, members
         self.src, self.dst, self.room = arcs.src.tolist(), arcs.dst.tolist(), arcs.room.tolist()
         self.all_room = list(self.room)
         self.columns = arcs.src.astype(np.int64), arcs.dst.astype(np.int64)
@@ -95,26 +104,41 @@ class _Packing:
         for arc, node in enumerate(self.src):
             self.out[node].append(arc)
 
+    def begun(self, root: int, count: int) -> Growth:
+        """Return trees of a root alone."""
+        trees = Growth({}, [], count)
+        self._reach(trees, root, 0.0)
+        return trees
+
+    def _reach(self, trees: Growth, node: int, distance: float) -> None:
+        """Add a node to trees, and what can be reached from it."""
+        trees.distance[node] = distance
+        for arc in self.out[node]:
+            if self.room[arc] and self.dst[arc] not in trees.distance:
+                used = 1 - self.room[arc] / self.all_room[arc]
+                heapq.heappush(trees.ahead, (distance + self.cost[arc], self.cost[arc], used, arc))
+
     def extend(self, trees: Growth, others: list[Growth]) -> Growth | None:
         """Add an arc to as many of the trees as may have it; return the rest of them, if any."""
-        reached = set(trees.nodes)
-        for node in trees.nodes:
-            open_arcs = [arc for arc in self.out[node]
-                         if self.room[arc] and self.dst[arc] not in reached and arc not in trees.closed]  # fmt: skip
-            for arc in sorted(open_arcs, key=lambda arc: (-self.room[arc] / self.all_room[arc], arc)):
-                count = min(trees.count, self.room[arc])
-                count = min(count, self._spare(arc, trees, others, count))
-                if count <= 0:
-                    trees.closed.add(arc)
-                    continue
-                rest = trees.parted(trees.count - count) if count < trees.count else None
-                self.room[arc] -= count
-                trees.nodes.append(self.dst[arc])
-                trees.edges.append((node, self.dst[arc]))
-                return rest
+        while trees.ahead:
+            distance, _, _, arc = trees.ahead[0]
+            count = min(trees.count, self.room[arc])
+            if count and self.dst[arc] not in trees.distance:
+                count = min(count, self._spare(arc, others))
+            else:
+                count = 0
+            if count <= 0:  # nor will there ever be room for these trees
+                heapq.heappop(trees.ahead)
+                continue
+            rest = trees.parted(trees.count - count) if count < trees.count else None
+            heapq.heappop(trees.ahead)
+            self.room[arc] -= count
+            trees.edges.append((self.src[arc], self.dst[arc]))
+            self._reach(trees, self.dst[arc], distance)
+            return rest
         raise SynthesisError("forest: the trees do not fit the links; please report it")
 
-    def _spare(self, arc: int, trees: Growth, others: list[Growth], most: int) -> int:
+    def _spare(self, arc: int, others: list[Growth]) -> int:
         """Return how many trees may take an arc so that all that are not complete can still be completed."""
         from ortools.graph.python.max_flow import SimpleMaxFlow
 
@@ -126,9 +150,9 @@ class _Packing:
         tails = [np.array(self.members)]
         rooms = [np.array(inflow)]
         for number, each in enumerate(others, self.num_nodes + 1):
-            heads += [np.array([self.num_nodes]), np.full(len(each.nodes), number)]
-            tails += [np.array([number]), np.array(each.nodes)]
-            rooms += [np.array([each.count]), np.full(len(each.nodes), _UNBOUNDED)]
+            heads += [np.array([self.num_nodes]), np.full(len(each.distance), number)]
+            tails += [np.array([number]), np.array(list(each.distance))]
+            rooms += [np.array([each.count]), np.full(len(each.distance), _UNBOUNDED)]
         flow.add_arcs_with_capacity(
             np.concatenate([self.columns[0], *heads]), np.concatenate([self.columns[1], *tails]),
             np.concatenate([np.array(self.room, np.int64), *rooms]),

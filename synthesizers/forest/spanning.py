@@ -13,6 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from synthesizers.forest.capacities import Arcs, tree_capacities
+from synthesizers.forest.distances import Distances
+from synthesizers.forest.lowering import lowered
 from synthesizers.forest.packing import pack_trees
 from synthesizers.forest.splitting import Route, split_off
 from synthesizers.forest.translations import translated_trees, translations
@@ -65,15 +67,18 @@ def packed(topology: Topology, arcs: Arcs, members: Sequence[int], supply: Mappi
     nodes = sorted(members)
     relays = sorted(set(range(topology.num_nodes)) - set(nodes))
     logical = split_off(arcs, relays, supply, nodes)
+    free = logical.copy()
     roots: list[int] = []
     edges: list[list[Route]] = []
-    for growth in pack_trees(logical.arcs(), supply, nodes):
+    distances = Distances(topology)
+    cost = [distances.shortest(logical.routes[pair]) for pair in sorted(logical.routes)]
+    for growth in pack_trees(logical.arcs(), cost, supply, nodes):
         # Like trees share their edges, but each takes a route of its own.
-        routes = [_singly(logical.take(*edge, growth.count)) for edge in growth.edges]
+        routes = [_singly(free.take(*edge, growth.count)) for edge in growth.edges]
         for number in range(growth.count):
-            roots.append(growth.nodes[0])
+            roots.append(growth.root)
             edges.append([route[number] for route in routes])
-    return on_links(topology, roots, edges)
+    return on_links(topology, roots, lowered(topology, logical, roots, edges, nodes))
 
 
 def _singly(routes: list[tuple[Route, int]]) -> list[Route]:

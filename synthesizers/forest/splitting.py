@@ -100,7 +100,8 @@ def split_off(arcs: Arcs, relays: Sequence[int], supply: Mapping[int, int], memb
     """
     wanted = sum(supply.values())
     logical = Logical(arcs)
-    for relay in sorted(relays, key=lambda node: (arcs.through(node)[0], node)):
+    # The fastest relays first: what they join, the slower ones need not.
+    for relay in sorted(relays, key=lambda node: (-arcs.through(node)[0], node)):
         dealt = _dealt(logical, relay)
         if least_flow(dealt.arcs(), supply, members, wanted, wanted - 1) == wanted:
             logical = dealt
