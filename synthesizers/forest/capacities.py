@@ -2,8 +2,8 @@
 
 ForestColl (arXiv 2402.06787) scales the links by a unit U so that k trees per root just fit: k trees of one unit each
 exist where, with capacities ⌊U · bandwidth⌋, every NPU can receive all of them by itself (Edmonds). The least such U
-for a given k is found by bisection over the steps of the floors; the k that needs no floor follows from the exact cut
-of `simulator.bounds.cuts`.
+for a given k is found by bisection over the steps of the floors. No U is below k times the ratio of the exact cut of
+`simulator.bounds.cuts`, and some k reaches that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from simulator.bounds.cuts import densest_cut, joined_links
 from topologies import Topology
 from topologies.exceptions import SynthesisError
 
-#: The optimum's own number of trees per root is taken up to this.
+#: Trees of each root are as many as the optimum needs, up to this.
 MAX_TREES = 16
 
 #: Past `MAX_TREES`, the least number of trees per root that comes this near to the optimum is.
@@ -166,8 +166,8 @@ def tree_capacities(
     roots : tuple of int
         Members that have trees, all the same number.
     trees : int, optional
-        Trees of each root; by default those of the optimum, or where these are over `MAX_TREES` the fewest that reach
-        `NEAR` of it (the best number up to `MAX_TREES` where none does).
+        Trees of each root; by default the fewest that reach the optimum, or where these are over `MAX_TREES` the fewest
+        that reach `NEAR` of it (the best number up to `MAX_TREES` where none does).
 
     Returns
     -------
@@ -189,21 +189,21 @@ def tree_capacities(
         raise SynthesisError(f"forest: {topology.name} is too large to find the optimum exactly; choose a smaller group")
     rates, ratio = arcs.room.tolist(), cut.ratio
 
+    def fits(count: int, unit: Fraction) -> bool:
+        """Return whether so many trees of each root fit."""
+        wanted, supply = count * len(roots), dict.fromkeys(roots, count)
+        return least_flow(scaled(arcs, unit, relays), supply, members, wanted, wanted - 1) == wanted
+
     def fitting(count: int) -> tuple[int, Fraction, Arcs]:
         """Return the capacities for a number of trees of each root."""
-        wanted, supply = count * len(roots), dict.fromkeys(roots, count)
-
-        def fits(unit: Fraction) -> bool:
-            return least_flow(scaled(arcs, unit, relays), supply, members, wanted, wanted - 1) == wanted
-
-        unit = least_unit(rates, count * ratio, fits)
+        unit = least_unit(rates, count * ratio, lambda unit: fits(count, unit))
         return count, unit, scaled(arcs, unit, relays)
 
     if trees is not None:
         return fitting(trees)
-    exact = ratio.denominator // math.gcd(ratio.denominator, *rates)
-    if exact <= MAX_TREES:
-        return fitting(exact)
+    for count in range(1, MAX_TREES + 1):
+        if fits(count, count * ratio):
+            return count, count * ratio, scaled(arcs, count * ratio, relays)
     best = fitting(1)
     for count in range(2, MAX_TREES + 1):
         if Fraction(best[0]) / best[1] * ratio >= NEAR:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,6 +45,10 @@ class Trees:
         for tree, source, target in zip(self.tree.tolist(), self.source.tolist(), self.target.tolist(), strict=True):
             found[tree, target] = found.get((tree, source), 0) + 1
         return np.array(list(found.values()), np.int64)
+
+    def renumbered(self, links: np.ndarray) -> Trees:
+        """Return the same trees where link l of the routes is ``links[l]`` of another network."""
+        return replace(self, links=links[self.links])
 
     def turned(self) -> Trees:
         """Return the same trees with data going to the roots: edges from the leaves first, routes turned round.
