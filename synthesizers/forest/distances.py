@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from topologies import Topology
 
 #: Bytes of the message.
-_MESSAGE = 2**20
+MESSAGE = 2**20
 
 
 class Distances:
@@ -17,7 +17,7 @@ class Distances:
         self._between: dict[tuple[int, int], tuple[float, float]] = {}
         columns = (topology.src, topology.dst, topology.latency_us, topology.bandwidth_gbps)
         for source, target, latency, rate in zip(*(column.tolist() for column in columns), strict=True):
-            costs = latency, _MESSAGE / rate / 1000
+            costs = latency, MESSAGE / rate / 1000
             known = self._between.setdefault((source, target), costs)
             if sum(costs) < sum(known):
                 self._between[source, target] = costs

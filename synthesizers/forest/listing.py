@@ -2,8 +2,8 @@
 
 A list scheduler runs the schedule ahead of time: as soon as a link is free it takes, of what is ready, the hop of the
 oldest piece, and of these the one from which the way to go is longest. Then it runs backwards, what ended last first,
-and forwards again, what began last backwards first, which moves both ends together (forward-backward improvement, Li
-and Willis, EJOR 56, 1992). The order in which hops start in the shortest run is the program.
+and so on, which moves both ends together (forward-backward improvement, Li and Willis, EJOR 56, 1992); and all that once
+more, backwards first. The order in which hops start in the shortest run is the program.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from simulator.link_model import LinkModel, wire_ps
+from synthesizers.forest.distances import MESSAGE
 from synthesizers.forest.trees import Trees
 from topologies import Topology
 
 
-#: Times that the schedule is run forwards; in between it is run backwards.
-_ROUNDS = 3
+#: Times that a schedule is run, forwards and backwards in turn.
+_RUNS = 5
+
+#: Runs without gain after which there are no more.
+_PATIENCE = 2
 
 #: Hops beyond which it is run once.
 _MAX_REPEATED = 2**17
@@ -84,28 +88,53 @@ def _order(
 ) -> np.ndarray:
     """Return piece · hops + hop of all hops, as a list scheduler starts them."""
     sizes, size_class = np.unique(collective.chunk_bytes(size), return_inverse=True)
+    size_class = size_class.astype(np.int32)
     rates, rate_class = np.unique(topology.bytes_per_s, return_inverse=True)
+    rate_class = rate_class.astype(np.int32)
     wire = wire_ps(sizes[:, None], rates[None, :])
     modelled = (edges.chunk, wire, size_class, rate_class, topology.latency_ps,
                 model.latency == "blocking", model.switching == "cut_through")  # fmt: skip
     edge_of = np.repeat(np.arange(len(edges.chunk)), np.diff(edges.start))
     cost = topology.latency_ps[edges.links] + wire[size_class[edges.chunk[edge_of]], rate_class[edges.links]]
-    left = _way_to_go(edges.source, edges.target, np.add.reduceat(cost, edges.start[:-1]), edges.num_places)
-    # Of equally urgent ones NPU r sends to r + 1 first, then to r + 2 …: not all to the same.
-    rank = np.lexsort((edges.shift, -left))
-    best = np.zeros(0, np.int64)
-    shortest = -1
-    forwards, backwards = edges.places(), edges.turned().places()
-    by_rank = (rank + np.arange(pieces)[:, None] * len(rank)).ravel()
-    for _ in range(_ROUNDS if pieces * len(edges.links) <= _MAX_REPEATED else 1):
-        order, starts, time = _started(pieces, by_rank, *forwards, *modelled)
-        if shortest < 0 or time < shortest:
-            best, shortest = order, time
-        # What ends last goes first when time runs backwards, and then what begins last …
-        by_rank = np.argsort(-starts, kind="stable")
-        _, starts, _ = _started(pieces, by_rank, *backwards, *modelled)
-        by_rank = np.argsort(-starts, kind="stable")
+    cost = np.add.reduceat(cost, edges.start[:-1])
+    both = edges.places(), edges.turned().places()
+    shortest, best = -1, np.zeros(0, np.int64)
+    repeated = pieces * len(edges.links) <= _MAX_REPEATED
+    for first in (0, 1) if repeated else (0,):
+        source, target = both[first][:2]
+        left = _way_to_go(source, target, cost, len(both[0][4]) - 1, first == 1)
+        # Of equally urgent ones NPU r sends to r + 1 first, then to r + 2 …: not all to the same.
+        rank = np.lexsort((edges.shift, -left))
+        by_rank = (rank + np.arange(pieces)[:, None] * len(rank)).ravel()
+        misses = 0
+        for run in range(first, first + _RUNS if repeated else 1):
+            if misses == _PATIENCE:
+                break
+            misses += 1
+            order, begun, time = _started(pieces, by_rank, *both[run % 2], *modelled)
+            if shortest < 0 or time < shortest:
+                shortest, best = time, edges.mirrored(order) if run % 2 else order
+                misses = 0
+            # What begins last goes first when time runs the other way.
+            by_rank = np.argsort(-begun, kind="stable")
     return best
+
+
+def flooding_times(topology: Topology, trees: Trees) -> tuple[int, int]:
+    """Return how long it takes to flood all trees with one message each, and what the fullest link takes of that.
+
+    In picoseconds, links taken for as long as a message of `MESSAGE` bytes is on them.
+    """
+    edges = _Edges(topology.num_nodes, [Flood(np.arange(len(trees.root)), trees)])
+    wire = wire_ps(np.array([MESSAGE]), topology.bytes_per_s)[None]
+    cost = topology.latency_ps[edges.links] + wire[0, edges.links]
+    left = _way_to_go(edges.source, edges.target, np.add.reduceat(cost, edges.start[:-1]), edges.num_places, False)
+    by_rank = np.lexsort((edges.shift, -left))
+    one_size = np.zeros(len(trees.root), np.int32)
+    every_rate = np.arange(topology.num_links, dtype=np.int32)
+    time = _started(1, by_rank, *edges.places(), edges.chunk, wire, one_size, every_rate, topology.latency_ps, False, True)
+    return int(time[2]), int((trees.load(topology.num_links) * wire[0]).max())
+
 
 class _Edges:
     """The edges of all trees for one piece, between places: a place is what a node has of a tree's chunk, up or down.
@@ -152,17 +181,24 @@ class _Edges:
         clone = copy.copy(self)
         clone.source, clone.target = self.target, self.source
         length = np.diff(self.start)
-        begin = np.repeat(self.start[:-1] + self.start[1:] - 1, length)
-        clone.links = self.links[begin - np.arange(len(self.links))]
+        self.other_end = np.repeat(self.start[:-1] + self.start[1:] - 1, length) - np.arange(len(self.links))
+        clone.links = self.links[self.other_end]
         return clone
+
+    def mirrored(self, order: np.ndarray) -> np.ndarray:
+        """Return an order of piece · hops + hop of the turned edges as one of these, last first."""
+        piece, hop = np.divmod(order[::-1], len(self.links))
+        mirrored: np.ndarray = piece * len(self.links) + self.other_end[hop]
+        return mirrored
 
 
 @numba.njit(cache=True, nogil=True)
-def _way_to_go(source, target, cost, num_places):
+def _way_to_go(source, target, cost, num_places, listed_last_first):
     """Return for each edge the cost of the longest way from its source on, itself included."""
     beyond = np.zeros(num_places, np.int64)
     left = np.zeros(len(cost), np.int64)
-    for edge in range(len(cost) - 1, -1, -1):
+    for place in range(len(cost)):
+        edge = place if listed_last_first else len(cost) - 1 - place
         left[edge] = cost[edge] + beyond[target[edge]]
         beyond[source[edge]] = max(beyond[source[edge]], left[edge])
     return left

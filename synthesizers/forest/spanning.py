@@ -7,6 +7,8 @@ route through the relays.
 
 from __future__ import annotations
 
+import math
+import random
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -15,11 +17,18 @@ import numpy as np
 from synthesizers.forest.capacities import Arcs, tree_capacities
 from synthesizers.forest.distances import Distances
 from synthesizers.forest.lowering import lowered
+from synthesizers.forest.listing import flooding_times
 from synthesizers.forest.packing import pack_trees
 from synthesizers.forest.splitting import Route, split_off
 from synthesizers.forest.translations import translated_trees, translations
 from synthesizers.forest.trees import Trees, on_links
 from topologies import Topology
+
+#: Orders of the roots that are tried besides the one given, on edges in all of at most so many.
+_TRIES, _MAX_EDGES = 15, 2**13
+
+#: Trees flooded in this many times what the fullest link takes are good enough.
+_GOOD = 1.02
 
 
 def spanning_trees(
@@ -63,22 +72,44 @@ def spanning_trees(
 
 
 def packed(topology: Topology, arcs: Arcs, members: Sequence[int], supply: Mapping[int, int]) -> Trees:
-    """Return trees of the roots of `supply` within capacities, in whole trees, in which they fit."""
+    """Return trees of the roots of `supply` within capacities, in whole trees, in which they fit.
+
+    The order in which roots get their trees decides which are low. Several orders are tried, and the trees kept that are
+    flooded soonest.
+    """
     nodes = sorted(members)
     relays = sorted(set(range(topology.num_nodes)) - set(nodes))
     logical = split_off(arcs, relays, supply, nodes)
-    free = logical.copy()
-    roots: list[int] = []
-    edges: list[list[Route]] = []
     distances = Distances(topology)
     cost = [distances.shortest(logical.routes[pair]) for pair in sorted(logical.routes)]
-    for growth in pack_trees(logical.arcs(), cost, supply, nodes):
-        # Like trees share their edges, but each takes a route of its own.
-        routes = [_singly(free.take(*edge, growth.count)) for edge in growth.edges]
-        for number in range(growth.count):
-            roots.append(growth.root)
-            edges.append([route[number] for route in routes])
-    return on_links(topology, roots, lowered(topology, logical, roots, edges, nodes))
+    found, shortest = None, math.inf
+    tries = 1 + min(_TRIES, _MAX_EDGES // (sum(supply.values()) * len(nodes)))
+    for number in range(tries):
+        order = list(supply)
+        if number:
+            random.Random(number).shuffle(order)
+        free = logical.copy()
+        roots: list[int] = []
+        edges: list[list[Route]] = []
+        for growth in pack_trees(logical.arcs(), cost, {root: supply[root] for root in order}, nodes):
+            # Like trees share their edges, but each takes a route of its own.
+            routes = [_singly(free.take(*edge, growth.count)) for edge in growth.edges]
+            for tree in range(growth.count):
+                roots.append(growth.root)
+                edges.append([route[tree] for route in routes])
+        edges = lowered(topology, logical, roots, edges, nodes)
+        place = {root: index for index, root in enumerate(supply)}
+        by_root = sorted(range(len(roots)), key=lambda tree: place[roots[tree]])
+        trees = on_links(topology, [roots[tree] for tree in by_root], [edges[tree] for tree in by_root])
+        if tries == 1:
+            return trees
+        time, least = flooding_times(topology, trees)
+        if time < shortest:
+            found, shortest = trees, time
+        if time < least * _GOOD:
+            break
+    assert found is not None
+    return found
 
 
 def _singly(routes: list[tuple[Route, int]]) -> list[Route]:
