@@ -186,7 +186,9 @@ def tree_capacities(
     arcs = balanced(arcs_of(topology), relays)
     cut = densest_cut(_network(topology, arcs), roots, members)
     if cut is None or not cut.complete:
-        raise SynthesisError(f"forest: {topology.name} is too large to find the optimum exactly; choose a smaller group")
+        raise SynthesisError(
+            f"forest: {topology.name} is too large to find the optimum exactly; choose a smaller group"
+        )
     rates, ratio = arcs.room.tolist(), cut.ratio
 
     def fits(count: int, unit: Fraction) -> bool:

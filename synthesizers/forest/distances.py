@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from topologies import Topology
 
@@ -24,7 +25,7 @@ class Distances:
 
     def along(self, route: tuple[int, ...]) -> float:
         """Return the time over a route, given by its nodes, in microseconds."""
-        parts = [self._between[pair] for pair in zip(route, route[1:], strict=False)]
+        parts = [self._between[pair] for pair in pairwise(route)]
         return sum(latency for latency, _ in parts) + max(wire for _, wire in parts)
 
     def shortest(self, routes: Iterable[tuple[int, ...]]) -> float:

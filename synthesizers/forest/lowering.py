@@ -46,8 +46,8 @@ def lowered(
     place = {node: index for index, node in enumerate(members)}
     slots: list[list[Route]] = [[] for _ in members]
     for (_, target), routes in sorted(logical.routes.items()):
-        for route in sorted(routes, key=lambda route: (len(route), route)):
-            slots[place[target]] += [route] * routes[route]
+        for route, count in sorted(routes.items(), key=lambda item: (len(item[0]), item[0])):
+            slots[place[target]] += [route] * count
     trees, nodes = len(roots), len(members)
     if trees * sum(map(len, slots)) > _MAX_WORK:
         return edges
@@ -55,8 +55,8 @@ def lowered(
     parent = np.full((trees, nodes), -1)
     chosen: list[list[Route]] = [[()] * nodes for _ in roots]
     distance = np.zeros((trees, nodes))
-    for tree, routes in enumerate(edges):
-        for route in routes:
+    for tree, way in enumerate(edges):
+        for route in way:
             source, target = place[route[0]], place[route[-1]]
             parent[tree, target], chosen[tree][target] = source, route
             distance[tree, target] = distance[tree, source] + costs.along(route)

@@ -3,13 +3,13 @@
 ReduceScatter and AllGather give each rank the same share, which on irregular networks leaves links idle: the corners of
 a mesh have half the links of its middle. A linear program chooses the shares x of the roots, and on each link the
 capacity g for trees down from them and h for trees up to them, so that the fullest link is as empty as can be. Trees
-exist where every rank can receive all that is supplied within g, and likewise up within h (Edmonds): conditions on cuts,
-added as max-flows find them violated. Then shares and capacities are rounded to whole trees, and packed.
+exist where every rank can receive all that is supplied within g, and likewise up within h (Edmonds): conditions on
+cuts, added as max-flows find them violated. Then shares and capacities are rounded to whole trees, and packed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -60,9 +60,8 @@ def root_share_trees(topology: Topology, members: Sequence[int], trees: int | No
     if load / program.fastest >= least * (1 - _TOLERANCE):
         return []
     found, best = [], least
-    counts = _whole_scales(load, solution) if trees is None else iter([(trees, *solution)])
-    for count, *values in counts:
-        shares, down, up = program.rounded(count, *values)
+    for count in _counts(load, solution) if trees is None else [trees]:
+        shares, down, up = program.rounded(count, *solution)
         reached = program.load_of(down, up) / count
         if reached < best * (1 - _TOLERANCE):
             found, best = [(shares, down, up)], reached
@@ -72,18 +71,16 @@ def root_share_trees(topology: Topology, members: Sequence[int], trees: int | No
     return [packed(topology, down, members, supply), packed(topology.reversed(), up, members, supply).turned()]
 
 
-def _whole_scales(load: float, solution: list[np.ndarray]) -> Iterator[tuple[Any, ...]]:
-    """Give the number of trees that makes a solution one in whole trees; several to round it to where there is none."""
+def _counts(load: float, solution: list[np.ndarray]) -> list[int]:
+    """Return the number of trees that makes a solution one in whole trees, or several to round it to."""
     numbers = np.concatenate(solution) / load
     total = float(solution[0].sum()) / load
     for scale in range(1, _MAX_SCALE + 1):
         if total * scale > _MAX_COUNT:
             break
         if np.abs(numbers * scale - np.rint(numbers * scale)).max() < _WHOLE * scale:
-            yield round(total * scale), *solution
-            return
-    for count in _COUNTS:
-        yield count, *solution
+            return [round(total * scale)]
+    return list(_COUNTS)
 
 
 class RootShares:
@@ -118,7 +115,7 @@ class RootShares:
         columns = self.load_column + 1
         self.highs.addVars(columns, np.zeros(columns), np.full(columns, self.infinity))
         self.highs.changeColCost(self.load_column, 1.0)
-        self._row(1.0, 1.0, {column: 1.0 for column in range(ranks)})
+        self._row(1.0, 1.0, dict.fromkeys(range(ranks), 1.0))
         for arc, rate in enumerate(self.rate.tolist()):
             down, up = ranks + arc, ranks + count + arc
             self._row(-self.infinity, 0.0, {down: 1.0, up: 1.0, self.load_column: -rate})

@@ -16,8 +16,8 @@ import numpy as np
 
 from synthesizers.forest.capacities import Arcs, tree_capacities
 from synthesizers.forest.distances import Distances
-from synthesizers.forest.lowering import lowered
 from synthesizers.forest.listing import flooding_times
+from synthesizers.forest.lowering import lowered
 from synthesizers.forest.packing import pack_trees
 from synthesizers.forest.splitting import Route, split_off
 from synthesizers.forest.translations import translated_trees, translations
@@ -74,8 +74,8 @@ def spanning_trees(
 def packed(topology: Topology, arcs: Arcs, members: Sequence[int], supply: Mapping[int, int]) -> Trees:
     """Return trees of the roots of `supply` within capacities, in whole trees, in which they fit.
 
-    The order in which roots get their trees decides which are low. Several orders are tried, and the trees kept that are
-    flooded soonest.
+    The order in which roots get their trees decides which are low. Several orders are tried, and the trees kept that
+    are flooded soonest.
     """
     nodes = sorted(members)
     relays = sorted(set(range(topology.num_nodes)) - set(nodes))

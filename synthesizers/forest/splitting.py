@@ -132,7 +132,7 @@ def _dealt(logical: Logical, relay: int) -> Logical:
     sources, targets = _ends(logical, relay)
     members = sorted({*sources, *targets})
     place, count = {node: index for index, node in enumerate(members)}, len(members)
-    known = defaultdict(int)  # of each rotation, how many of its pairs have an arc already
+    known: dict[int, int] = defaultdict(int)  # of each rotation, how many of its pairs have an arc already
     for source in sources:
         for target in targets:
             known[(place[target] - place[source]) % count] += (source, target) in logical.routes
@@ -159,9 +159,7 @@ def _dealt(logical: Logical, relay: int) -> Logical:
     return logical
 
 
-def _split_one_by_one(
-    logical: Logical, relay: int, supply: Mapping[int, int], members: list[int], wanted: int
-) -> None:
+def _split_one_by_one(logical: Logical, relay: int, supply: Mapping[int, int], members: list[int], wanted: int) -> None:
     """Split off a relay, each time as much of two arcs as leaves every member all trees."""
     sources, targets = _ends(logical, relay)
     for target in targets:

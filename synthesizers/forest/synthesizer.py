@@ -9,23 +9,22 @@ with equal shares, as ReduceScatter and AllGather without a barrier, or to the r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import numpy as np
 
-from schedules import Collective, Schedule
+from schedules import Collective, Schedule, collective
 from schedules.kinds import ROOTED
 from synthesizers.base import OptionsBase, Synthesizer
-from synthesizers.forest.listing import Flood, listed
-from synthesizers.forest.root_shares import root_share_trees
-from synthesizers.forest.spanning import spanning_trees
-from synthesizers.forest.trees import Trees
 from synthesizers.problem import Problem
 from synthesizers.tuning import Pieces, fastest, tuned
-from topologies import Topology, ring
+from topologies import Topology, require_connected, ring
 from topologies.exceptions import OptionError, TopologyError
-from topologies.topology import require_connected
+
+if TYPE_CHECKING:
+    from synthesizers.forest.trees import Trees  # needs numba and scipy, as all that lies behind it
 
 #: Kinds, and whether data goes down from the roots, and up to them.
 _WAYS = {
@@ -43,8 +42,8 @@ class ForestOptions(OptionsBase, frozen=True):
     Attributes
     ----------
     trees : int or "auto"
-        Trees of each root; with free root shares, on average. auto: the fewest that reach the optimum; where that takes over 16, the fewest that come within
-        1 % of it, or the best up to 16.
+        Trees of each root; with free root shares, on average. auto: the fewest that reach the optimum; where that takes
+        over 16, the fewest that come within 1 % of it, or the best up to 16.
     pieces : int or "auto"
         How often each tree's share is cut. auto: by simulation.
     allreduce : {"auto", "rsag", "trees"}
@@ -76,8 +75,6 @@ class Forest(Synthesizer):
 
     def warm_up(self) -> None:
         """Compile the kernels."""
-        from schedules import collective
-
         network = ring(3)
         self.synthesize(Problem(network, collective("all_reduce", 3), 2**20), ForestOptions())
 
@@ -102,8 +99,7 @@ class Forest(Synthesizer):
             plans.append(_equal_shares(problem, trees))
         if free:
             plans += _free_shares(problem, trees, plans)
-        schedules = [tuned(problem, lambda pieces, plan=plan: plan.schedule(problem, pieces), options.pieces)
-                     for plan in plans]  # fmt: skip
+        schedules = [tuned(problem, partial(plan.schedule, problem), options.pieces) for plan in plans]
         return schedules[0] if len(schedules) == 1 else fastest(problem, schedules)
 
 
@@ -117,6 +113,8 @@ class _Plan:
 
     def schedule(self, problem: Problem, pieces: int) -> Schedule:
         """Return the schedule with each tree's share of a chunk in so many pieces."""
+        from synthesizers.forest.listing import Flood, listed
+
         each = self.collective.chunks * pieces  # of a tree; a rooted collective's shards are chunks of the root
         floods, first, ways = [], 0, iter(self.ways)
         for part, group in enumerate(self.collective.groups):
@@ -145,18 +143,18 @@ class _Plan:
 
 def _equal_shares(problem: Problem, trees: int | None) -> _Plan:
     """Return trees of all ranks, or of the root, with the same share each."""
-    collective = problem.collective
-    if collective.kind == "all_reduce" and collective.shards:
-        collective = collective.resharded(0, collective.chunks)
-    groups = [group for group in collective.groups if len(group) > 1]
-    ways = [[_trees(problem, group, up, trees) if wanted else None
-             for up, wanted in zip((False, True), _WAYS[collective.kind], strict=True)] for group in groups]  # fmt: skip
+    wanted = problem.collective
+    if wanted.kind == "all_reduce" and wanted.shards:
+        wanted = wanted.resharded(0, wanted.chunks)
+    groups = [group for group in wanted.groups if len(group) > 1]
+    used = list(zip((False, True), _WAYS[wanted.kind], strict=True))
+    ways = [[_trees(problem, group, up, trees) if goes else None for up, goes in used] for group in groups]
     counts = {_per_root(each) for way in ways for each in way if each is not None} or {1}
     count = max(counts)
     if len(counts) > 1:  # chunks are cut alike in all groups and both ways
         ways = [[each if each is None or _per_root(each) == count else _trees(problem, group, number == 1, count)
                  for number, each in enumerate(way)] for way, group in zip(ways, groups, strict=True)]  # fmt: skip
-    return _Plan(collective, count, [(down, up) for down, up in ways])
+    return _Plan(wanted, count, [(each[0], each[1]) for each in ways])
 
 
 def _per_root(trees: Trees) -> int:
@@ -166,6 +164,8 @@ def _per_root(trees: Trees) -> int:
 
 def _trees(problem: Problem, group: tuple[int, ...], up: bool, trees: int | None) -> Trees:
     """Return the trees of one group, with data going down from the roots or up to them."""
+    from synthesizers.forest.spanning import spanning_trees
+
     topology, links = _own_part(problem, group)
     roots = (group[problem.collective.root],) if problem.collective.kind in ROOTED else None
     found, _ = spanning_trees(topology.reversed() if up else topology, group, roots, trees)
@@ -174,7 +174,7 @@ def _trees(problem: Problem, group: tuple[int, ...], up: bool, trees: int | None
 
 
 def _own_part(problem: Problem, group: tuple[int, ...]) -> tuple[Topology, np.ndarray | None]:
-    """Return the network without the NPUs of other groups, if the group can do without, and the numbers of its links."""
+    """Return the network without the NPUs of other groups, where the group can do without, and what links are left."""
     topology = problem.topology
     foreign = np.zeros(topology.num_nodes, bool)
     foreign[list(problem.collective.members)] = True
@@ -195,11 +195,13 @@ def _own_part(problem: Problem, group: tuple[int, ...]) -> tuple[Topology, np.nd
 
 def _free_shares(problem: Problem, trees: int | None, others: list[_Plan]) -> list[_Plan]:
     """Return trees of the roots that suit the network, where these load its links less than the other plans."""
+    from synthesizers.forest.root_shares import root_share_trees
+
     (group,) = problem.collective.groups
     least = min((plan.load(problem.topology) for plan in others), default=np.inf)
     found = root_share_trees(problem.topology, group, trees and trees * len(group), least)
     if not found:
         return []
     down, up = found
-    collective = problem.collective.resharded(len(down.root), problem.collective.chunks)
-    return [_Plan(collective, 1, [(down, up)])]
+    wanted = problem.collective.resharded(len(down.root), problem.collective.chunks)
+    return [_Plan(wanted, 1, [(down, up)])]

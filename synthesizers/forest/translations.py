@@ -16,7 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthesizers.forest.capacities import MAX_TREES, Arcs, arcs_of, least_unit
+from synthesizers.forest.capacities import MAX_TREES, arcs_of, least_unit
 from synthesizers.forest.splitting import Route
 from topologies import Topology
 
@@ -75,9 +75,9 @@ def translations(topology: Topology) -> Translations | None:
 
 def _shapes(count: int) -> Iterator[tuple[int, ...]]:
     """Give the ordered factorisations of a number, those of few factors first."""
-    found = [((), count)]
+    found: list[tuple[tuple[int, ...], int]] = [((), count)]
     while found:
-        longer = []
+        longer: list[tuple[tuple[int, ...], int]] = []
         for shape, rest in found:
             if rest == 1:
                 yield shape
@@ -110,14 +110,12 @@ def translated_trees(
     count = trees or whole
     if count > MAX_TREES and trees is None:
         return None
-    layers = _layers(arcs, group, steps)
+    layers = _layers(group, steps)
     bound = Fraction(count * (npus - 1), sum(rates))
     unit = least_unit(rates, bound, lambda unit: _dealt([_joined(layers)], count, rates, [unit]) is not None)
     if unit != bound and trees is None:
         return None
-    even = [least_unit(rates, Fraction(count * len(layer), sum(rates)),
-                       lambda unit, layer=layer: _dealt([layer], count, rates, [unit]) is not None)
-            for layer in layers]  # fmt: skip
+    even = [_even_unit(layer, count, rates) for layer in layers]
     chosen = _dealt(layers, count, rates, even)
     if chosen is None or max(Fraction(chosen.count(step), rate) for step, rate in enumerate(rates)) > unit:
         chosen = _dealt([_joined(layers)], count, rates, [unit])
@@ -130,8 +128,8 @@ def translated_trees(
             mine[tree].append((before, node))
     edges: list[list[Route]] = []
     for root in range(npus):
-        for tree in mine:
-            ends = group.moved(np.array(tree, np.int64).reshape(-1, 2), root)
+        for pairs in mine:
+            ends = group.moved(np.array(pairs, np.int64).reshape(-1, 2), root)
             edges.append([(before, after) for before, after in ends.tolist()])
     return count, unit, edges
 
@@ -139,7 +137,7 @@ def translated_trees(
 _Layer = dict[int, list[int]]  # of each node the directions from which a shortest path comes
 
 
-def _layers(arcs: Arcs, group: Translations, steps: list[int]) -> list[_Layer]:
+def _layers(group: Translations, steps: list[int]) -> list[_Layer]:
     """Return the nodes by their distance from NPU 0, each with the directions that lead to it from the last layer."""
     reached, layers = {0}, []
     layer: _Layer = {0: []}
@@ -154,6 +152,12 @@ def _layers(arcs: Arcs, group: Translations, steps: list[int]) -> list[_Layer]:
             layers.append(dict(sorted(following.items())))
         layer = following
     return layers
+
+
+def _even_unit(layer: _Layer, count: int, rates: list[int]) -> Fraction:
+    """Return the least unit in which the directions do for a layer by itself."""
+    bound = Fraction(count * len(layer), sum(rates))
+    return least_unit(rates, bound, lambda unit: _dealt([layer], count, rates, [unit]) is not None)
 
 
 def _joined(layers: list[_Layer]) -> _Layer:

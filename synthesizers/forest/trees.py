@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -55,8 +56,8 @@ class Trees:
 
         The links are those of the reversed network, which have the same numbers.
         """
-        length = np.diff(self.start)[::-1]
-        start = np.concatenate([[0], np.cumsum(length)])
+        start = np.zeros(len(self.start), np.int64)
+        np.cumsum(np.diff(self.start)[::-1], out=start[1:])
         return Trees(self.root, self.tree[::-1], self.target[::-1], self.source[::-1], start, self.links[::-1])
 
 
@@ -79,11 +80,11 @@ def on_links(topology: Topology, roots: Sequence[int], edges: Sequence[Sequence[
     columns: list[tuple[int, int, int]] = []
     for tree, routes in enumerate(edges):
         for route in routes:
-            for ends in zip(route, route[1:], strict=False):
+            for ends in pairwise(route):
                 link = min(between[ends], key=lambda link: (load[link] + 1) / rates[link])
                 load[link] += 1
                 links.append(link)
             start.append(len(links))
             columns.append((tree, route[0], route[-1]))
-    tree, source, target = np.array(columns, np.int64).reshape(-1, 3).T
-    return Trees(np.array(roots, np.int64), tree, source, target, np.array(start), np.array(links, np.int64))
+    of_tree, source, target = np.array(columns, np.int64).reshape(-1, 3).T
+    return Trees(np.array(roots, np.int64), of_tree, source, target, np.array(start), np.array(links, np.int64))
