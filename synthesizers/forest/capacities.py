@@ -146,11 +146,15 @@ def least_unit(rates: Sequence[int], floor: Fraction, fits: Callable[[Fraction],
             low = middle
 
 
-def scaled(arcs: Arcs, unit: Fraction, relays: Sequence[int]) -> Arcs:
-    """Return the arcs in whole trees: ⌊U · rate⌋, balanced at the relays."""
+def scaled(topology: Topology, unit: Fraction, relays: Sequence[int]) -> Arcs:
+    """Return the arcs in whole trees: ⌊U · rate⌋ on each of parallel links, balanced at the relays."""
     up, down = unit.numerator, unit.denominator
-    room = np.array([int(rate) * up // down for rate in arcs.room], np.int64)
-    return balanced(replace(arcs, room=room), relays)
+    key = topology.src.astype(np.int64) * topology.num_nodes + topology.dst
+    pairs, arc = np.unique(key, return_inverse=True)
+    room = np.zeros(len(pairs), np.int64)
+    np.add.at(room, arc, [rate * up // down for rate in topology.bytes_per_s.tolist()])
+    arcs = Arcs(topology.num_nodes, pairs // topology.num_nodes, pairs % topology.num_nodes, room)
+    return balanced(arcs, relays)
 
 
 def tree_capacities(
@@ -189,23 +193,23 @@ def tree_capacities(
         raise SynthesisError(
             f"forest: {topology.name} is too large to find the optimum exactly; choose a smaller group"
         )
-    rates, ratio = arcs.room.tolist(), cut.ratio
+    rates, ratio = topology.bytes_per_s.tolist(), cut.ratio
 
     def fits(count: int, unit: Fraction) -> bool:
         """Return whether so many trees of each root fit."""
         wanted, supply = count * len(roots), dict.fromkeys(roots, count)
-        return least_flow(scaled(arcs, unit, relays), supply, members, wanted, wanted - 1) == wanted
+        return least_flow(scaled(topology, unit, relays), supply, members, wanted, wanted - 1) == wanted
 
     def fitting(count: int) -> tuple[int, Fraction, Arcs]:
         """Return the capacities for a number of trees of each root."""
         unit = least_unit(rates, count * ratio, lambda unit: fits(count, unit))
-        return count, unit, scaled(arcs, unit, relays)
+        return count, unit, scaled(topology, unit, relays)
 
     if trees is not None:
         return fitting(trees)
     for count in range(1, MAX_TREES + 1):
         if fits(count, count * ratio):
-            return count, count * ratio, scaled(arcs, count * ratio, relays)
+            return count, count * ratio, scaled(topology, count * ratio, relays)
     best = fitting(1)
     for count in range(2, MAX_TREES + 1):
         if Fraction(best[0]) / best[1] * ratio >= NEAR:

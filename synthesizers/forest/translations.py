@@ -51,10 +51,15 @@ class Translations:
 
 
 def translations(topology: Topology) -> Translations | None:
-    """Return translations that leave a network as it is; None where none are found, or where it has switches."""
+    """Return translations that leave a network as it is; None where none are found.
+
+    None too where there are switches or parallel links.
+    """
     if topology.num_switches or topology.num_npus < 2:
         return None
     arcs, npus = arcs_of(topology), topology.num_npus
+    if len(arcs.room) < topology.num_links:
+        return None
     degree = np.bincount(arcs.src, minlength=npus)
     if (degree != degree[0]).any():
         return None
