@@ -18,8 +18,8 @@ from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {
-    "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise", "recursive_doubling", "ring",
-    "swing", "taccl", "tacos",
+    "binomial", "bruck", "direct", "double_binary_tree", "forest", "halving_doubling", "pairwise", "recursive_doubling",
+    "ring", "swing", "taccl", "tacos",
 }  # fmt: skip
 
 
