@@ -31,7 +31,7 @@ _PATIENCE = 2
 _BYTES_PER_HOP = 200
 
 #: Hops beyond which it is run once.
-_MAX_REPEATED = 2**17
+_MAX_REPEATED = 2**15
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ def _order(
     both = edges.places(), edges.turned().places()
     shortest, best = -1, np.zeros(0, np.int64)
     repeated = pieces * len(edges.links) <= _MAX_REPEATED
-    for first in (0, 1) if repeated else (0,):
+    # What only goes up is best begun from its end.
+    for first in (0, 1) if repeated else (int(edges.adds.all()),):
         source, target = both[first][:2]
         left = way_to_go(source, target, cost, len(both[0][4]) - 1, first == 1)
         # Of equally urgent ones NPU r sends to r + 1 first, then to r + 2 …: not all to the same.

@@ -25,7 +25,7 @@ from synthesizers.forest.trees import Trees, on_links
 from topologies import Topology
 
 #: Orders of the roots that are tried besides the one given, on edges in all of at most so many.
-_TRIES, _MAX_EDGES = 15, 2**13
+_TRIES, _MAX_EDGES = 7, 2**12
 
 #: Trees flooded in this many times what the fullest link takes are good enough.
 _GOOD = 1.02

@@ -147,14 +147,12 @@ def _equal_shares(problem: Problem, trees: int | None) -> _Plan:
     if wanted.kind == "all_reduce" and wanted.shards:
         wanted = wanted.resharded(0, wanted.chunks)
     groups = [group for group in wanted.groups if len(group) > 1]
-    used = list(zip((False, True), _WAYS[wanted.kind], strict=True))
-    ways = [[_trees(problem, group, up, trees) if goes else None for up, goes in used] for group in groups]
+    ways = [_ways(problem, group, trees) for group in groups]
     counts = {_per_root(each) for way in ways for each in way if each is not None} or {1}
-    count = max(counts)
     if len(counts) > 1:  # chunks are cut alike in all groups and both ways
-        ways = [[each if each is None or _per_root(each) == count else _trees(problem, group, number == 1, count)
-                 for number, each in enumerate(way)] for way, group in zip(ways, groups, strict=True)]  # fmt: skip
-    return _Plan(wanted, count, [(each[0], each[1]) for each in ways])
+        ways = [way if {_per_root(each) for each in way if each is not None} == {max(counts)}
+                else _ways(problem, group, max(counts)) for way, group in zip(ways, groups, strict=True)]  # fmt: skip
+    return _Plan(wanted, max(counts), ways)
 
 
 def _per_root(trees: Trees) -> int:
@@ -162,15 +160,27 @@ def _per_root(trees: Trees) -> int:
     return len(trees.root) // len(np.unique(trees.root))
 
 
-def _trees(problem: Problem, group: tuple[int, ...], up: bool, trees: int | None) -> Trees:
-    """Return the trees of one group, with data going down from the roots or up to them."""
+def _ways(problem: Problem, group: tuple[int, ...], trees: int | None) -> tuple[Trees | None, Trees | None]:
+    """Return the trees of one group over which data goes down from the roots, and up to them."""
     from synthesizers.forest.spanning import spanning_trees
+    from synthesizers.forest.trees import opposite_links
 
     topology, links = _own_part(problem, group)
     roots = (group[problem.collective.root],) if problem.collective.kind in ROOTED else None
-    found, _ = spanning_trees(topology.reversed() if up else topology, group, roots, trees)
-    found = found if links is None else found.renumbered(links)
-    return found.turned() if up else found
+    goes_down, goes_up = _WAYS[problem.collective.kind]
+    down = up = None
+    if goes_down:
+        down, _ = spanning_trees(topology, group, roots, trees)
+    if goes_up:
+        opposite = opposite_links(topology) if down else None
+        if down is not None and opposite is not None:
+            up = down.renumbered(opposite)
+        else:
+            up, _ = spanning_trees(topology.reversed(), group, roots, trees)
+        up = up.turned()
+    if links is not None:
+        down, up = (each and each.renumbered(links) for each in (down, up))
+    return down, up
 
 
 def _own_part(problem: Problem, group: tuple[int, ...]) -> tuple[Topology, np.ndarray | None]:

@@ -9,6 +9,7 @@ from schedules import collective, verify
 from simulator import LinkModel, algbw_gbps, bound, rsag_bound_us, simulate_us
 from synthesizers import Problem, parse_options
 from synthesizers.forest import Forest
+from synthesizers.forest.trees import opposite_links
 from topologies import parse_topology
 from topologies.exceptions import OptionError
 
@@ -64,6 +65,18 @@ class TestThroughput:
     def test_rooted(self, name, kind):
         """Broadcast and Reduce over edge-disjoint trees approach the least max-flow."""
         assert efficiency(*solved(name, kind, latency="pipelined", pieces=128)) >= 0.95
+
+
+class TestReversal:
+    def test_cables(self):
+        """Where cables are alike both ways ReduceScatter takes the time of AllGather; a one-way ring has no opposites."""
+        times = [simulate_us(solved("dgx1", kind, pieces=2)[1], GIGABYTE) for kind in ("all_gather", "reduce_scatter")]
+        assert times[0] == pytest.approx(times[1], rel=0.01)
+        assert opposite_links(parse_topology("ring_one_way:4")) is None
+        mesh = parse_topology("mesh:3x3@50x75GB/s,0.5us")
+        opposite = opposite_links(mesh)
+        assert np.array_equal(mesh.src[opposite], mesh.dst)
+        assert np.array_equal(mesh.bytes_per_s[opposite], mesh.bytes_per_s)
 
 
 class TestOptions:

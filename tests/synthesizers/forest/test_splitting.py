@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ def used(logical):
     total = {}
     for routes in logical.routes.values():
         for route, count in routes.items():
-            for ends in zip(route, route[1:], strict=False):
+            for ends in pairwise(route):
                 total[ends] = total.get(ends, 0) + count
     return total
 
