@@ -111,7 +111,7 @@ def _order(
         rank = np.lexsort((edges.shift, -left))
         by_rank = (rank + np.arange(pieces)[:, None] * len(rank)).ravel()
         misses = 0
-        for run in range(first, first + _RUNS if repeated else 1):
+        for run in range(first, first + (_RUNS if repeated else 1)):
             if misses == _PATIENCE:
                 break
             misses += 1

@@ -69,7 +69,7 @@ class TestThroughput:
 
 class TestReversal:
     def test_cables(self):
-        """Where cables are alike both ways ReduceScatter takes the time of AllGather; a one-way ring has no opposites."""
+        """Where cables are alike both ways ReduceScatter is as fast as AllGather; a one-way ring has no opposites."""
         times = [simulate_us(solved("dgx1", kind, pieces=2)[1], GIGABYTE) for kind in ("all_gather", "reduce_scatter")]
         assert times[0] == pytest.approx(times[1], rel=0.01)
         assert opposite_links(parse_topology("ring_one_way:4")) is None
