@@ -82,6 +82,9 @@ class TestOptimum:
         trees, unit = spanning_trees(topology, range(32))
         assert len(trees.root) <= 32 * MAX_TREES
         assert 354.133 * NEAR <= algbw(topology, trees, unit) < 354.133
+        trees, unit = spanning_trees(topology, range(32), trees=83)
+        assert algbw(topology, trees, unit) == pytest.approx(354.133, abs=5e-4)
+        assert (trees.load(topology.num_links) <= [int(unit * rate) for rate in topology.bytes_per_s.tolist()]).all()
 
     @pytest.mark.parametrize("name", BROADCASTS)
     def test_broadcast(self, name):
