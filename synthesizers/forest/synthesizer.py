@@ -20,7 +20,7 @@ from schedules.kinds import ROOTED
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
 from synthesizers.tuning import Pieces, fastest, tuned
-from topologies import Topology, require_connected, ring
+from topologies import Topology, mesh, require_connected
 from topologies.exceptions import OptionError, TopologyError
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class Forest(Synthesizer):
 
     def warm_up(self) -> None:
         """Compile the kernels."""
-        network = ring(3)
-        self.synthesize(Problem(network, collective("all_reduce", 3), 2**20), ForestOptions())
+        self.synthesize(Problem(mesh((2, 3)), collective("all_reduce", 6), 2**20), ForestOptions())
 
     def synthesize(self, problem: Problem, options: ForestOptions) -> Schedule:
         """Return the schedule; of AllReduce the faster of both ways where the options leave them open.
