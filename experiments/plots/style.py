@@ -41,6 +41,7 @@ LABELS = {
     "sccl": "SCCL",
     "exact": "Exact optimum",
     "topoopt": "TopoOpt",
+    "forest": "ForestColl",
 }
 
 #: Colours stay with a synthesizer from plot to plot, whichever others it is drawn with. There are not enough that
@@ -53,6 +54,7 @@ _COLOURS = {
     "tacos": "#D55E00",
     "taccl": "#E69F00",
     "topoopt": "#882255",
+    "forest": "#661100",
 }
 _OTHERS = ("#999999", "#F0E442", "#44AA99", "#332288")
 

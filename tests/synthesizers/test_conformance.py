@@ -34,6 +34,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "bruck": ((*_TO_SOME, "all_reduce-"), ()),
     "direct": ((), ()),
     "double_binary_tree": ((*_NOT_TO_ALL, "all_gather-", "reduce_scatter-"), ()),
+    "forest": (_NOT_TO_ALL, ()),
     "halving_doubling": (("all_to_all-", "send_recv-"), ()),
     "pairwise": ((*_TO_SOME, "all_gather-", "all_reduce-"), ()),
     "recursive_doubling": ((*_TO_SOME, "all_to_all-"), ()),
