@@ -29,9 +29,10 @@ STEPS = 100_000
 
 @dataclass(frozen=True)
 class Scheduling:
-    """The model of stage 3, and what its variables mean."""
+    """The model of stage 3, and what its variables mean; `step_ps` is the unit of its times."""
 
     model: Model
+    step_ps: int
     units: tuple[Unit, ...]
     times: tuple[Times, ...]
     merged: dict[tuple[int, int], tuple[int, int]]
@@ -137,4 +138,4 @@ def scheduling_model(network: Network, demand: Demand, costs: Costs, plan: Plan)
         begin, end = start // step, (start + each.time) // step
         model.hint |= {times[index].start: begin, times[index].arrival: end, times[index].through: end}
     model.hint |= {together: 0 for together, _ in merged.values()} | {apart: 1 for _, apart in merged.values()}
-    return Scheduling(model, plan.units, times, merged)
+    return Scheduling(model, step, plan.units, times, merged)

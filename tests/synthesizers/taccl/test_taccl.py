@@ -279,6 +279,30 @@ class TestBudget:
         solvers = {stage["stage"]: stage["solver"] for stage in schedule.notes["stages"]}
         assert solvers["routing"] == "cp_sat"
 
+    def test_record_of_little_effort(self):
+        """Where effort ends a stage without a solution the record says that, and how large its model was."""
+        schedule, _ = solved("mesh:3x3", "all_to_all", 10**6, effort=0.0005)
+        stages = {stage["stage"]: stage for stage in schedule.notes["stages"]}
+        for name in ("routing", "exact"):
+            assert stages[name]["status"] == "no solution within the effort"
+            assert stages[name]["variables"] > 0 < stages[name]["constraints"]
+        assert "time_limited" not in schedule.notes
+
+    def test_one_solver(self):
+        """With solver=highs no stage is CP-SAT's; the one that only CP-SAT knows is left out, with the reason."""
+        schedule, _ = solved("mesh:3x3", "all_to_all", 10**6, solver="highs")
+        stages = {stage["stage"]: stage for stage in schedule.notes["stages"]}
+        assert {stage["solver"] for stage in stages.values()} == {"highs", ""}
+        assert "solver=highs" in stages["exact"]["status"]
+
+    def test_bound_of_scheduling(self, ndv2_profile, write, sketch_content):
+        """Durations are rounded for the solver, but what it records as a bound is not above the schedule's time."""
+        path = write(sketch_content(offsets=[[8, 16]]))
+        schedule, time_us = solved(profile_topology(ndv2_profile, "ndv2", 2), "all_gather", 16 * 10**6, sketch=path)
+        (scheduling,) = (stage for stage in schedule.notes["stages"] if stage["stage"] == "scheduling")
+        assert (scheduling["status"], time_us) == ("optimal", 917.0)
+        assert 0.999 * time_us < scheduling["bound_us"] <= time_us
+
     def test_never_worse_than_its_start(self):
         """The schedule of the warm start is the result where nothing better is found."""
         with_start = solved("torus:4x4", "all_gather", 10**6, effort=0.001)[1]
