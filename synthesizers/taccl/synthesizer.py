@@ -78,7 +78,8 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
     slack : int or "auto"
         Hops by which a chunk's paths may be longer than the shortest; ``auto``: none with a sketch, else what is best.
     pieces : int or "auto"
-        How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch.
+        How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch, unless several rings
+        are the result, which share each chunk.
     effort : float or "auto"
         Work of the solvers, some seconds each; ``auto``: 0.15, or 0.1 for each second of a time limit.
     warm_start : str
