@@ -16,6 +16,7 @@ from typing import Any, Literal
 from simulator import bound, quantised_bound_us
 from synthesizers.problem import Problem
 from synthesizers.taccl.budget import Budget, OutOfTime
+from synthesizers.taccl.contiguity import mergeable
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand, demand_of
 from synthesizers.taccl.exact import exact_plan
@@ -39,6 +40,10 @@ _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
 
 #: Deliveries up to which smaller chunks are planned anew; fewer where whole chunks make many already.
 _MOST_FINER, _MANY_WHOLE, _MOST_OF_MANY = 4_000, 500, 2_000
+
+#: Sends above which scheduling asks no solver, as its effort would be spent before it is through with reading; and
+#: about the constraints of each.
+_MOST_SENDS, _ROWS_OF_SEND = 5_000, 5
 
 #: Pairs up to which longer paths are tried.
 _MOST_LOOSE = 20_000
@@ -183,7 +188,7 @@ def _start(
             if best is None:
                 raise
             break
-        merged_ps = merged_at_once(loose, demand, costs, plan).time_ps
+        merged_ps = merged_at_once(loose, demand, costs, plan, budget.until).time_ps
         if best is None or merged_ps < best_ps:
             best_ps = merged_ps
             best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
@@ -257,14 +262,18 @@ def _solve_exactly(
 
 def _schedule(outcome: Outcome, single: Plan, least_ps: float, solver: Solver, budget: Budget) -> None:
     """Run scheduling on the best order."""
-    model = None
-    if single.time_ps > least_ps:
-        model = scheduling_model(outcome.network, outcome.demand, outcome.costs, single)
-    if model is None:
+    network, demand, costs, sends = outcome.network, outcome.demand, outcome.costs, len(single.units)
+    if single.time_ps <= least_ps or not mergeable(network, demand, costs, single.units):
         _note(outcome, "scheduling", "optimal: nothing to merge, as soon as possible is best")
         return
-    _offer(outcome, merged_at_once(outcome.network, outcome.demand, outcome.costs, single), outcome.origin)
-    if not budget.allows(len(model.model.rows) / _PAIRS_PER_S / 4 + 0.1):
+    _offer(outcome, merged_at_once(network, demand, costs, single, budget.until), outcome.origin)
+    if sends > _MOST_SENDS:
+        _note(outcome, "scheduling", f"not tried: {sends} sends, {_MOST_SENDS} at most")
+        return
+    model = None
+    if budget.allows(_ROWS_OF_SEND * sends / _PAIRS_PER_S / 4 + 0.1):
+        model = scheduling_model(network, demand, costs, single)
+    if model is None:
         _note(outcome, "scheduling", LATE)
         return
     begin = time.perf_counter()

@@ -271,6 +271,7 @@ class TestClock:
         routes = greedy_routes(network, demand, costs, allowed)
         for work in (
             lambda: derived_networks(topology, demand, LinkModel(), 0.0),
+            lambda: WireMaps(network.wires, costs, 10**6, 0.0),
             lambda: allowed_wires(network, demand, 0.0),
             lambda: greedy_routes(network, demand, costs, allowed, None, 0.0),
             lambda: best_order(network, demand, costs, routes, None, 0.0),
@@ -352,6 +353,7 @@ class TestContiguity:
         plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed_wires(network, demand)))
         merged = merged_at_once(network, demand, costs, plan)
         assert merged.time_ps == -(-chunks // LONGEST) * 5_000_000 + chunks * 1_000_000
+        assert merged_at_once(network, demand, costs, plan, 0.0) is plan
 
     @pytest.mark.parametrize("name", ["ndv2:2", "dgx2:2"])
     @pytest.mark.parametrize("kind", ["all_gather", "all_to_all", "broadcast"])

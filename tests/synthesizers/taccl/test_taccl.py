@@ -351,6 +351,13 @@ class TestBudget:
         assert {stage["solver"] for stage in stages.values()} == {"highs", ""}
         assert "solver=highs" in stages["exact"]["status"]
 
+    def test_too_many_sends(self, monkeypatch, write, sketch_content):
+        """More sends than scheduling can read within its effort are merged without a solver, and the record says so."""
+        monkeypatch.setattr("synthesizers.taccl.stages._MOST_SENDS", 100)
+        schedule, _ = solved("ndv2:2", "all_gather", 10**6, sketch=write(sketch_content()))
+        (scheduling,) = (stage for stage in schedule.notes["stages"] if stage["stage"] == "scheduling")
+        assert scheduling["status"] == "not tried: 240 sends, 100 at most"
+
     def test_bound_of_scheduling(self, ndv2_profile, write, sketch_content):
         """Durations are rounded for the solver, but what it records as a bound is not above the schedule's time."""
         path = write(sketch_content(offsets=[[8, 16]]))
