@@ -83,6 +83,7 @@ class Hierarchical(Synthesizer):
 
     name = "hierarchical"
     reference = "Cho, Finkler, Serrano, Kung, Hunter, BlueConnect, MLSys 2019"
+    cost = 0.1
     Options = HierarchicalOptions
 
     def supports(self, problem: Problem) -> str | None:

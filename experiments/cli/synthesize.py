@@ -167,7 +167,7 @@ def _print_league(schedule: Schedule) -> None:
         for line in league
         if line["time_us"] is not None
     ]
-    print_table(("league", "time\nus", "effi-\nciency"), timed, f"\nchosen: {schedule.notes['chosen']}", right="12")
+    print_table(("league", "time\nus", "effi-\nciency"), timed, f"\nchosen: {schedule.notes['chosen']}", right=(1, 2))
     others = [(line["name"], f"{line['status']}:", line["reason"]) for line in league if line["time_us"] is None]
     if others:
         print_table(("not timed", "", "reason"), others)

@@ -45,6 +45,7 @@ class AllToAllLp(Synthesizer):
     reference = (
         "Basu et al., Efficient all-to-all Collective Communication Schedules for Direct-connect Topologies, HPDC 2024"
     )
+    cost = 0.05
     Options = AllToAllLpOptions
 
     def supports(self, problem: Problem) -> str | None:

@@ -53,6 +53,7 @@ class Bfb(Synthesizer):
 
     name = "bfb"
     reference = "Zhao et al., Efficient Direct-Connect Topologies for Collective Communications (arXiv 2202.03356)"
+    cost = 0.05
     Options = BfbOptions
 
     def supports(self, problem: Problem) -> str | None:

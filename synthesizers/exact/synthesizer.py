@@ -64,6 +64,7 @@ class Exact(Synthesizer):
 
     name = "exact"
     reference = "the optimum in this simulator's model, by OR-Tools CP-SAT"
+    cost = 2.0
     Options = ExactOptions
 
     def supports(self, problem: Problem) -> str | None:

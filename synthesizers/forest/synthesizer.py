@@ -61,6 +61,7 @@ class Forest(Synthesizer):
 
     name = "forest"
     reference = "Zhao et al., ForestColl: Throughput-Optimal Collective Communications on Heterogeneous Network Fabrics, arXiv 2402.06787"  # noqa: E501
+    cost = 0.5
     Options = ForestOptions
 
     def supports(self, problem: Problem) -> str | None:

@@ -67,6 +67,7 @@ class Sccl(Synthesizer):
 
     name = "sccl"
     reference = "Z. Cai et al., Synthesizing Optimal Collective Algorithms, PPoPP 2021 (arXiv 2008.08708)"
+    cost = 1.0
     Options = ScclOptions
 
     def supports(self, problem: Problem) -> str | None:
