@@ -96,11 +96,11 @@ class _Builder:
         self._spots: dict[tuple[int, int], _Spots] = {}
         arrivals = sorted(messages, key=lambda message: message.received, reverse=True)
         first = {(message.target, message.chunks[0]): message for message in arrivals}
-        final = ((npu, chunk) for npu in placement.gpu_of for chunk in placement.chunks_ending(npu))
+        final = ((npu, chunk) for npu in placement.gpu_of for chunk in placement.chunks(npu, end=True))
         senders = ((message.source, message.chunks[0]) for message in messages)
         for npu, chunk in sorted({*first, *final, *senders}):
-            start = placement.input_spot(npu, chunk) if placement.starts(npu, chunk) else None
-            home = placement.output_spot(npu, chunk) if placement.ends(npu, chunk) else None
+            start = placement.input_spot(npu, chunk) if chunk in placement.chunks(npu, end=False) else None
+            home = placement.output_spot(npu, chunk) if chunk in placement.chunks(npu, end=True) else None
             arrival = first.get((npu, chunk))
             if arrival is not None and home is None:
                 # By ascending chunks, so that those of one message are often adjacent.
