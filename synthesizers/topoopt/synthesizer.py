@@ -20,7 +20,7 @@ from synthesizers.problem import Problem
 from synthesizers.topoopt.estimate import Estimator
 from synthesizers.topoopt.paths import route_traffic
 from synthesizers.topoopt.permutations import Variant
-from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on
+from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on, straight_traffic
 from synthesizers.topoopt.wiring import SPLITS, Split, Wiring, find_topology
 from synthesizers.tuning import MAX_HOPS, Pieces, tuned
 from topologies import Demand, Fabric, Paths, Topology, fabric
@@ -129,7 +129,7 @@ def _wired(unwired: Fabric, demand: Demand, options: TopoOptOptions) -> Wiring:
 def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> Routes:
     """Return a route for each pair that talks: of its shortest paths the one that loads links least, rings counted.
 
-    Where links differ in bandwidth, the fastest path.
+    Members of a group without rings talk too. Where links differ in bandwidth, the fastest path.
 
     Parameters
     ----------
@@ -140,7 +140,12 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
     paths : int
         Paths to choose from; 0: the first that a breadth-first search finds, as in the released code.
     """
-    pairs = np.flatnonzero(demand.traffic)
+    traffic = demand.traffic.copy()
+    for group, nbytes in zip(demand.groups, demand.group_bytes, strict=True):
+        if not rings[(*sorted(group),)]:
+            one, other, each = straight_traffic(group, nbytes)
+            traffic[one, other] += each
+    pairs = np.flatnonzero(traffic)
     source, target = np.divmod(pairs, topology.num_npus)
     if len(np.unique(topology.bytes_per_s)) > 1:
         return Routes(pairs, *Paths(topology, sources=np.unique(source)).routes(source, target))
@@ -149,7 +154,7 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
         of_group = rings[(*sorted(group),)]
         for ring in of_group:
             np.add.at(load, ring.links, 2 * (len(group) - 1) * nbytes // (len(group) * len(of_group)))
-    routing = route_traffic(topology, demand.traffic, max(paths, 1), turned=paths > 0, load=load)
+    routing = route_traffic(topology, traffic, max(paths, 1), turned=paths > 0, load=load)
     return Routes(routing.source * topology.num_npus + routing.target, routing.start, routing.links)
 
 
