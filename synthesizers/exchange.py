@@ -4,9 +4,9 @@ A buffer that a group adds up is cut into shards, a shard into parts, one for ea
 once round ring j to be added up and once more to be handed out, 2(m−1) steps in all (Patarasuk and Yuan, JPDC 69,
 2009), and the shards begin at different places so that every link of a ring is busy in every step. What goes from one
 NPU to one other takes its route as a flow: NICs on the way forward it, nobody stores it (TopoOpt, NSDI 2023, section
-5). A group may also go without rings: all send each shard straight to the NPU that adds it up, and that one hands it out,
-two steps instead of 2(m−1), each of which would wait behind what else its link carries. All of it is one ``fifo``
-schedule, since nobody plans when a link carries what.
+5). A group may also go without rings: all send each shard straight to the NPU that adds it up, and that one hands it
+out, two steps instead of 2(m−1), each of which would wait behind what else its link carries. All of it is one
+``fifo`` schedule, since nobody plans when a link carries what.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def exchange(
     listed = np.argsort(step, kind="stable")
     return on_routes(
         topology, cut, chunk[listed], route[listed], np.concatenate(starts), links,
-        reduce=reduces[listed] if cut.reduces else None, bundle=bundle[listed] if bundles else None, notes={**(notes or {}), "pieces": pieces},
+        reduce=reduces[listed] if cut.reduces else None, bundle=bundle[listed] if bundles else None,
+        notes={**(notes or {}), "pieces": pieces},
     )  # fmt: skip
 
 

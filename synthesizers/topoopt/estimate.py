@@ -4,8 +4,8 @@ The busiest link gives the time of the bytes, and the longer of the rings' steps
 latencies. An AllReduce of T bytes over m servers puts 2(m−1)/m · T/R bytes on every link of its R rings; a group that
 has no ring goes round in rank order on shortest routes. Where all links are alike, as those of a fabric are, what is
 routed is split over all shortest routes by the loads of their links (`even_split`), which is close to what the least
-loaded of several routes makes of it; elsewhere each pair has one route. What a search has chosen is simulated; this only
-chooses.
+loaded of several routes makes of it; elsewhere each pair has one route. What a search has chosen is simulated; this
+only chooses.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Estimator:
             return loads + self._over @ routed.ravel()
         from synthesizers.topoopt.even_split import even_loads  # needs numba from its first line
 
-        return even_loads(routed, *self._links_out, self._rates, loads)  # type: ignore[no-any-return]
+        return even_loads(routed, *self._links_out, self._rates, loads)
 
     def time_us(self, demand: Demand) -> float:
         """Return about how long the demand takes, in µs."""

@@ -54,6 +54,16 @@ class TopoOptOptions(OptionsBase, frozen=True):
     paths: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     pieces: Pieces = "auto"
 
+    def __post_init__(self) -> None:
+        """Refuse a schedule that nobody makes, before anything is wired."""
+        if self.schedule == RINGS:
+            return
+        from synthesizers.registry import discover
+
+        others = [name for name in discover() if name != TopoOpt.name]
+        if self.schedule not in others:
+            raise OptionError(f"unknown schedule {self.schedule!r}; expected {RINGS}, or one of {', '.join(others)}")
+
 
 class TopoOpt(Synthesizer):
     """Topology and routing chosen together; multi-ring AllReduce and routed one-to-one traffic in one schedule."""
@@ -87,8 +97,6 @@ class TopoOpt(Synthesizer):
         ------
         SynthesisError
             A fabric that cannot be wired so, or a schedule that cannot carry the collective.
-        OptionError
-            An unknown schedule.
         """
         demand = _demand(problem)
         wiring: Wiring | None = None
@@ -176,10 +184,6 @@ def _by_another(problem: Problem, options: TopoOptOptions) -> Schedule:
     """Return the schedule of another synthesizer on the network that was wired."""
     from synthesizers.registry import find
 
-    if options.schedule == TopoOpt.name:
-        raise OptionError(
-            f"topoopt: schedule {options.schedule!r} is this synthesizer itself; expected another, or rings"
-        )
     other = find(options.schedule)
     reason = other.supports(problem)
     if reason is not None:

@@ -136,7 +136,7 @@ class TestBoth:
 
 class TestStraight:
     def test_two_steps(self):
-        """On a switch without bandwidth to speak of, an AllReduce that is sent straight takes its messages, not a ring."""
+        """Where bytes take no time, an AllReduce that is sent straight takes as long as its messages."""
         star = switch(8, 1e6, 0.5)
         schedule = exchange(star, collective("all_reduce", 8), {tuple(range(8)): []}, shortest(star))
         verify(schedule)
@@ -144,7 +144,7 @@ class TestStraight:
         assert simulate_us(schedule, 8) == pytest.approx(2 * (7 * 0.5 + 0.5), rel=1e-3)
 
     def test_beside_rings(self):
-        """A group that sends straight beside one with three rings: all is verified, and messages are not cut for rings."""
+        """A group that sends straight beside one with three rings is right, and its messages are not cut."""
         topology, rings = circulant(16, [1, 3, 7])
         demand = Demand(16, [range(16), range(0, 16, 2)], [16 * 10**6, 80])
         schedule = exchange(topology, demanded(demand), {tuple(range(16)): rings, tuple(range(0, 16, 2)): []},
