@@ -74,9 +74,9 @@ class Placement:
     def neighbour(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
         """Return the strategy after one random change that fits into memory.
 
-        Where there are both, tables and layers change with equal probability. One table goes to another server, two
-        tables on different servers change places, or one table is copied to every server, each as likely; a table that
-        every server has goes to one server by the first. One entry of the layers is split otherwise, or, as likely, all
+        Where there are both, tables and layers change with equal probability. One table goes to another server, one
+        goes from a server that holds most to one that holds least, two tables on different servers change places, or one
+        table is copied to every server, each as likely; a table that every server has goes to one server by the first. One entry of the layers is split otherwise, or, as likely, all
         entries of its kind that are split as it is and can be split so.
 
         Parameters
@@ -97,7 +97,7 @@ class Placement:
             `strategy` is not one for these servers.
         """
         require(self.workload, strategy, self.servers)
-        changes = [[self._moved, self._swapped, self._copied]] if self.workload.tables else []
+        changes = [[self._moved, self._evened, self._swapped, self._copied]] if self.workload.tables else []
         changes += [[self._resplit, self._resplit_alike]] if self._splittable else []
         for _ in range(_TRIES if changes else 0):
             of_kind = changes[rng.integers(len(changes))]
@@ -128,6 +128,17 @@ class Placement:
         """Return the strategy with a table on another server."""
         table, server = int(rng.integers(len(strategy.owners))), int(rng.integers(self.servers))
         return None if strategy.owners[table] == server else _owned(strategy, {table: server})
+
+    def _evened(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
+        """Return the strategy with a table of a server that holds most on one that holds least; None of even ones."""
+        held = np.bincount(
+            np.array([each for each in strategy.owners if each is not None], int), minlength=self.servers
+        )
+        if held.max() - held.min() < 2:
+            return None
+        tables = [at for at, owner in enumerate(strategy.owners) if owner is not None and held[owner] == held.max()]
+        idle = np.flatnonzero(held == held.min())
+        return _owned(strategy, {tables[rng.integers(len(tables))]: int(idle[rng.integers(len(idle))])})
 
     def _swapped(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
         """Return the strategy with two tables in each other's place; None if that changes nothing."""
