@@ -74,10 +74,11 @@ class Placement:
     def neighbour(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
         """Return the strategy after one random change that fits into memory.
 
-        Where there are both, tables and layers change with equal probability. One table goes to another server, one
-        goes from a server that holds most to one that holds least, two tables on different servers change places, or one
-        table is copied to every server, each as likely; a table that every server has goes to one server by the first. One entry of the layers is split otherwise, or, as likely, all
-        entries of its kind that are split as it is and can be split so.
+        Where there are both, tables and layers change with equal probability. One table goes to another server, one of
+        a server that holds most goes to one that holds least, two tables on different servers change places, or one
+        table is copied to every server, each as likely; a table that every server has goes to one server by the first.
+        One entry of the layers is split otherwise, or, as likely, all entries of its kind that are split as it is and
+        can be split so.
 
         Parameters
         ----------

@@ -85,8 +85,11 @@ class TopoOpt(Synthesizer):
         return None
 
     def warm_up(self) -> None:
-        """Compile the choice of paths, and the simulator."""
+        """Compile the matching, the estimate, the choice of paths, and the simulator."""
         unwired = fabric(4, 2)
+        traffic = np.ones((4, 4), np.int64) - np.eye(4, dtype=np.int64)
+        demand = Demand(4, traffic=traffic)
+        Estimator(find_topology(unwired, demand).topology, {}).time_us(demand)
         for kind in ("all_reduce", "all_to_all"):
             self.synthesize(Problem(unwired, collective(kind, 4), 2**16), TopoOptOptions())
 

@@ -86,7 +86,7 @@ class TestNeighbour:
         assert len(set(walk(placement, 0, 4000))) == 5**2 * 3 * 2
 
     def test_every_kind(self):
-        """Half of all changes are splits; moves, exchanges and copies come up about as often as one another."""
+        """Half of all changes are splits; moves, exchanges and copies share the rest, as nothing can be evened out."""
         placement, counts = Placement(read_workload("dlrm"), 16), {"moved": 0, "swapped": 0, "copied": 0, "split": 0}
         start, rng = placement.start(), np.random.default_rng(1)
         for _ in range(400):
@@ -96,6 +96,14 @@ class TestNeighbour:
             counts[kind] += 1
         assert 170 <= counts.pop("split") <= 230
         assert all(45 <= count <= 90 for count in counts.values()), counts
+
+    def test_evened_out(self):
+        """Where one server has all tables it gives one away; where all have one, nothing can be evened out."""
+        placement, rng = Placement(read_workload("ncf"), 128), np.random.default_rng(0)
+        strategy = replace(placement.start(), owners=(0,) * 100 + (None,) * 28)
+        changes = {placement._evened(strategy, rng).owners.count(0) for _ in range(5)}
+        assert changes == {99}
+        assert placement._evened(placement.start(), rng) is None
 
     def test_all_alike(self):
         """Layers of a kind that are split alike also change together, as far as they can."""
