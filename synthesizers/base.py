@@ -142,7 +142,8 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
     except ValueError as error:  # msgspec.ValidationError is one
         path = re.search(r"\$\.(\w+)", str(error))
         words = choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
-        hint = f"; expected one of {', '.join(words)}" if words else ""
+        also = ", or" if "Expected `int` >=" in str(error) else "; expected one of"  # a number, or a word in its place
+        hint = f"{also} {', '.join(words)}" if words else ""
         raise OptionError(f"{synthesizer.name}: bad option: {error}{hint}") from None
 
 

@@ -20,7 +20,7 @@ from synthesizers.problem import Problem
 from synthesizers.topoopt.estimate import Estimator
 from synthesizers.topoopt.paths import route_traffic
 from synthesizers.topoopt.permutations import Variant
-from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on
+from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on, straight_traffic
 from synthesizers.topoopt.wiring import SPLITS, Split, Wiring, find_topology
 from synthesizers.tuning import MAX_HOPS, Pieces, tuned
 from topologies import Demand, Fabric, Paths, Topology, fabric
@@ -54,6 +54,16 @@ class TopoOptOptions(OptionsBase, frozen=True):
     paths: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     pieces: Pieces = "auto"
 
+    def __post_init__(self) -> None:
+        """Refuse a schedule that nobody makes, before anything is wired."""
+        if self.schedule == RINGS:
+            return
+        from synthesizers.registry import discover
+
+        others = [name for name in discover() if name != TopoOpt.name]
+        if self.schedule not in others:
+            raise OptionError(f"unknown schedule {self.schedule!r}; expected {RINGS}, or one of {', '.join(others)}")
+
 
 class TopoOpt(Synthesizer):
     """Topology and routing chosen together; multi-ring AllReduce and routed one-to-one traffic in one schedule."""
@@ -75,8 +85,11 @@ class TopoOpt(Synthesizer):
         return None
 
     def warm_up(self) -> None:
-        """Compile the choice of paths, and the simulator."""
+        """Compile the matching, the estimate, the choice of paths, and the simulator."""
         unwired = fabric(4, 2)
+        traffic = np.ones((4, 4), np.int64) - np.eye(4, dtype=np.int64)
+        demand = Demand(4, traffic=traffic)
+        Estimator(find_topology(unwired, demand).topology, {}).time_us(demand)
         for kind in ("all_reduce", "all_to_all"):
             self.synthesize(Problem(unwired, collective(kind, 4), 2**16), TopoOptOptions())
 
@@ -87,8 +100,6 @@ class TopoOpt(Synthesizer):
         ------
         SynthesisError
             A fabric that cannot be wired so, or a schedule that cannot carry the collective.
-        OptionError
-            An unknown schedule.
         """
         demand = _demand(problem)
         wiring: Wiring | None = None
@@ -129,7 +140,7 @@ def _wired(unwired: Fabric, demand: Demand, options: TopoOptOptions) -> Wiring:
 def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> Routes:
     """Return a route for each pair that talks: of its shortest paths the one that loads links least, rings counted.
 
-    Where links differ in bandwidth, the fastest path.
+    Members of a group without rings talk too. Where links differ in bandwidth, the fastest path.
 
     Parameters
     ----------
@@ -140,7 +151,12 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
     paths : int
         Paths to choose from; 0: the first that a breadth-first search finds, as in the released code.
     """
-    pairs = np.flatnonzero(demand.traffic)
+    traffic = demand.traffic.copy()
+    for group, nbytes in zip(demand.groups, demand.group_bytes, strict=True):
+        if not rings[(*sorted(group),)]:
+            one, other, each = straight_traffic(group, nbytes)
+            traffic[one, other] += each
+    pairs = np.flatnonzero(traffic)
     source, target = np.divmod(pairs, topology.num_npus)
     if len(np.unique(topology.bytes_per_s)) > 1:
         return Routes(pairs, *Paths(topology, sources=np.unique(source)).routes(source, target))
@@ -149,7 +165,7 @@ def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> R
         of_group = rings[(*sorted(group),)]
         for ring in of_group:
             np.add.at(load, ring.links, 2 * (len(group) - 1) * nbytes // (len(group) * len(of_group)))
-    routing = route_traffic(topology, demand.traffic, max(paths, 1), turned=paths > 0, load=load)
+    routing = route_traffic(topology, traffic, max(paths, 1), turned=paths > 0, load=load)
     return Routes(routing.source * topology.num_npus + routing.target, routing.start, routing.links)
 
 
@@ -171,10 +187,6 @@ def _by_another(problem: Problem, options: TopoOptOptions) -> Schedule:
     """Return the schedule of another synthesizer on the network that was wired."""
     from synthesizers.registry import find
 
-    if options.schedule == TopoOpt.name:
-        raise OptionError(
-            f"topoopt: schedule {options.schedule!r} is this synthesizer itself; expected another, or rings"
-        )
     other = find(options.schedule)
     reason = other.supports(problem)
     if reason is not None:

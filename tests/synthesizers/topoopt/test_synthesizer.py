@@ -65,9 +65,9 @@ class TestFabric:
             solved("fabric:6x2", "all_gather", 100)
         with pytest.raises(SynthesisError, match="ring cannot schedule on what was wired"):
             solved("fabric:6x2", "all_to_all", 100, schedule="ring")
-        with pytest.raises(OptionError, match="is this synthesizer itself"):
+        with pytest.raises(OptionError, match="unknown schedule 'topoopt'; expected rings, or one of .*tacos"):
             solved("fabric:6x2", "all_reduce", 100, schedule="topoopt")
-        with pytest.raises(OptionError, match="nosuch"):
+        with pytest.raises(OptionError, match="unknown schedule 'nosuch'; expected rings, or one of .*tacos"):
             solved("fabric:6x2", "all_reduce", 100, schedule="nosuch")
         with pytest.raises(SynthesisError, match="one server has nobody"):
             solved("fabric:1x2", "all_reduce", 100)
