@@ -85,6 +85,11 @@ class Wiring:
     matched: tuple[tuple[tuple[int, int], ...], ...]
     cables: np.ndarray
 
+    @property
+    def all_rings(self) -> tuple[GroupRings, ...]:
+        """Those of the groups, then the connecting ones."""
+        return self.groups if self.connecting is None else (*self.groups, self.connecting)
+
 
 @dataclass(frozen=True)
 class _Plan:
