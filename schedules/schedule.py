@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -212,6 +212,11 @@ class Schedule:
         clone = copy.copy(self)
         object.__setattr__(clone, "measured", {**self.measured, **figures})
         return clone
+
+    def with_stages(self, stages: Sequence[Mapping[str, Any]]) -> Schedule:
+        """Return the same schedule with what its stages came to: their ``seconds`` as measured, all else as notes."""
+        alike = [{key: value for key, value in stage.items() if key != "seconds"} for stage in stages]
+        return self.with_notes(stages=alike).with_measured(stages_s=[stage["seconds"] for stage in stages])
 
     def on(self, topology: Topology) -> Schedule:
         """Return the same hops on a network of the same shape, whose links may be slower or faster.

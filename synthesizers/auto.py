@@ -111,8 +111,10 @@ class _Line:
     by_clock: bool = False
 
     def rank(self) -> tuple[bool, float, str, str]:
-        """Return what lines are sorted by."""
-        return self.time_us is None, self.time_us or 0.0, self.status, self.name
+        """Return what lines are sorted by; of equally fast ones the first that was tried stays first."""
+        if self.time_us is not None:
+            return False, self.time_us, "", ""
+        return True, 0.0, self.status, self.name
 
     def content(self) -> dict[str, Any]:
         """Return the line as plain values."""

@@ -110,10 +110,10 @@ class Exact(Synthesizer):
         best = start if answer.schedule is None else fastest(work, [answer.schedule, start])
         best = best.reverse() if backwards else best
         best_ps = simulate_ps(best, work.size, work.model)
-        notes = {"pieces": options.pieces, "stages": [_stage(answer, best_ps)]}
+        notes = {"pieces": options.pieces}
         if answer.by_clock:
             notes["time_limited"] = True
-        return best.replaced(notes=notes)
+        return best.replaced(notes=notes).with_stages([_stage(answer, best_ps)])
 
 
 def _too_much(problem: Problem, options: ExactOptions) -> str | None:

@@ -119,10 +119,10 @@ class Sccl(Synthesizer):
         else:
             candidates = search.halves(_forward(problem.collective), backwards=kind in _BACKWARD)
         best = fastest(problem, candidates)
-        notes: dict[str, Any] = {"stages": search.stages, "pieces": best.collective.chunks // problem.collective.chunks}
+        notes: dict[str, Any] = {"pieces": best.collective.chunks // problem.collective.chunks}
         if search.by_clock:
             notes["time_limited"] = True
-        return best.replaced(notes=notes)
+        return best.replaced(notes=notes).with_stages(search.stages)
 
 
 class _Search:

@@ -211,12 +211,11 @@ class _Synthesis:
         return self._noted(result, stages, result.notes["origin"])
 
     def _noted(self, schedule: Schedule, stages: list[dict[str, Any]], origin: list[str]) -> Schedule:
-        """Return a schedule with the record of its stages; their seconds, which differ between runs, are no notes."""
-        alike = [{key: value for key, value in stage.items() if key != "seconds"} for stage in stages]
-        notes: dict[str, Any] = {"stages": alike, "origin": origin, "sketch": self.options.sketch}
+        """Return a schedule with the record of how it came about."""
+        notes: dict[str, Any] = {"origin": origin, "sketch": self.options.sketch}
         if self.budget.clock:
             notes["time_limited"] = True
-        return schedule.with_notes(**notes).with_measured(stages_s=[stage["seconds"] for stage in stages])
+        return schedule.with_notes(**notes).with_stages(stages)
 
     @property
     def warm(self) -> bool:
