@@ -10,7 +10,7 @@ from experiments.tables.formats import written
 from experiments.tables.layout import Cell, Table
 from experiments.tables.rows import Row
 from experiments.taccl_study.published import published
-from synthesizers.taccl.synthesizer import CHALLENGE
+from synthesizers.taccl.synthesizer import CHALLENGE, CLOCK
 from topologies import format_bytes
 
 #: Bandwidths this close to the best are as good.
@@ -65,14 +65,15 @@ def _figure(value: float | None) -> str:
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    """Return why runs have no figure, each reason once, and where the schedule is another synthesizer's."""
+    """Return why runs have no figure, each once, where a schedule is another's, and where the clock ended a search."""
     said: dict[str, None] = {}
     taken: dict[str, list[str]] = {}
     for row in rows:
         run = f"{label_of(row['label'])}, {title_of(row['collective'])} on {row['topology']}"
         for stage in json.loads(row["stages"] or "[]"):
-            if stage["stage"] == CHALLENGE:
-                taken.setdefault(f"{run}: {stage['status']}", []).append(format_bytes(row["size"]))
+            if stage["stage"] in (CHALLENGE, CLOCK):
+                what = stage["status"] if stage["stage"] == CHALLENGE else f"the {CLOCK} {stage['status']}"
+                taken.setdefault(f"{run}: {what}", []).append(format_bytes(row["size"]))
         if row["status"] != "ok":
             said[f"- {run}: {row['status']}: {row['reason']}"] = None
     said |= {f"- {what} (at {', '.join(sizes)})": None for what, sizes in taken.items()}

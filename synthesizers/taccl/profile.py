@@ -73,6 +73,14 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     for cost in itertools.chain(lists, matrices, remote, (profile.alpha,)):
         if not 0 <= cost <= _MOST_US:
             raise OptionError(f"profile {path}: a cost of {cost:g}; expected from 0 to {_MOST_US:g} µs per chunk")
+    pairs = [
+        ("node_invbws_list", *each) for each in zip(profile.node_betas_list, profile.node_invbws_list, strict=True)
+    ]
+    for name, beta, invbw in (*pairs, ("remote_invbw", profile.remote_beta, profile.remote_invbw)):
+        if invbw < beta:
+            raise OptionError(
+                f"profile {path}: {name} is α + β, and {invbw:g} is less than the β of {beta:g} beside it"
+            )
     return profile
 
 

@@ -42,10 +42,16 @@ def sketched_network(topology: Topology, sketch: Sketch, message_bytes: int, bac
     box = tuple(npu // gpus for npu in range(topology.num_npus))
     _check_switches(sketch, gpus)
     _check_relays(sketch, gpus)
+    seen: set[tuple[int, int]] = set()
     for offset, group in sketch.symmetry_offsets:
+        where = f"sketch, symmetry_offsets: [{offset}, {group}]"
         if topology.num_npus % group:
-            raise OptionError(f"sketch, symmetry_offsets: [{offset}, {group}]: groups of {group} do not divide "
-                              f"{topology.num_npus} GPUs")  # fmt: skip
+            raise OptionError(f"{where}: groups of {group} do not divide {topology.num_npus} GPUs")
+        if offset % group == 0:
+            raise OptionError(f"{where}: leaves every GPU where it is; expected an offset of 1…{group - 1} or none")
+        if (offset % group, group) in seen:
+            raise OptionError(f"{where}: stands twice; leave one out")
+        seen.add((offset % group, group))
     if backwards:
         sketch = sketch.reversed(gpus)
     local = local_wires(everything, box)
@@ -139,6 +145,8 @@ def _check_switches(sketch: Sketch, gpus: int) -> None:
 def _check_relays(sketch: Sketch, gpus: int) -> None:
     """Refuse GPUs that a node does not have, and senders that send nothing."""
     connections = sketch.connections(gpus)
+    if sketch.internode_sketch is not None and sketch.internode_sketch.gpus_to_sender_rev_map == {}:
+        raise OptionError("sketch, internode_sketch, gpus_to_sender_rev_map: names no sender; leave the key out")
     for sender, receivers in connections.items():
         _check_gpus(sketch, gpus, "internode_sketch, internode_conn", (sender,))
         _check_gpus(sketch, gpus, "internode_sketch, internode_conn", receivers)

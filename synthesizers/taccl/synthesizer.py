@@ -44,9 +44,10 @@ _EFFORT, _EFFORT_PER_S = 0.15, 0.1
 #: Effort that a solver can be told of: HiGHS counts its nodes in 32 bits.
 _MOST_EFFORT = 1e5
 
-#: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces. And that
-#: in which there has to be a plan, where there is a schedule of others.
-_SOLVING, _PLANNED = 0.8, 0.9
+#: Shares of the time limit: that solvers may use where pieces are still to be tried (on a busy machine they would leave
+#: no time for it), and else; the rest is for reading and building. And that in which there has to be a plan, where
+#: there is a schedule of others.
+_BEFORE_PIECES, _SOLVING, _PLANNED = 0.4, 0.8, 0.9
 
 #: Seconds for which there has to be time before more plans than the best are made schedules.
 _COMPARING_S = 0.2
@@ -62,6 +63,9 @@ _RELIST_HOPS = 2**21
 
 #: The stage of a record that says whose schedule, or whose routes, were taken where they are not TACCL's own.
 CHALLENGE = "upper bound"
+
+#: The stage that says that the clock ended something.
+CLOCK = "time limit"
 
 #: Chunks times NPUs at most.
 _MOST_PLACES = 200_000
@@ -153,9 +157,11 @@ class _Synthesis:
         if effort == "auto":
             effort = _EFFORT if limit is None else _EFFORT_PER_S * limit
         begin = time.perf_counter()
-        until = last = None
+        until = last = self._cut_until = None
         if limit is not None:
-            until, last = begin + _SOLVING * limit, begin + (_PLANNED if self.warm else 1.0) * limit
+            until = begin + (_BEFORE_PIECES if self._pieces == "auto" else _SOLVING) * limit
+            last = begin + (_PLANNED if self.warm else 1.0) * limit
+            self._cut_until = begin + _SOLVING * limit
         self.budget = Budget(effort, until, last, problem.seed)
 
     def schedule(self) -> Schedule:
@@ -215,6 +221,10 @@ class _Synthesis:
         notes: dict[str, Any] = {"origin": origin, "sketch": self.options.sketch}
         if self.budget.clock:
             notes["time_limited"] = True
+            stages = [
+                *stages,
+                not_run(CLOCK, "ended something; with more time it may be faster"),
+            ]
         return schedule.with_notes(**notes).with_stages(stages)
 
     @property
@@ -235,6 +245,7 @@ class _Synthesis:
         """
         if self._pieces != "auto":
             return build(self._pieces, True)
+        self.budget.until = self._cut_until
         best = tuned(self.problem, lambda pieces: build(pieces, False), until=self.budget.until)
         hops_per_piece = best.num_hops / best.notes["pieces"]
         misses = 0

@@ -88,6 +88,8 @@ class TestReadProfile:
             ({"node_betas_list": [3, 4]}, "2 node_betas_list for 1"),
             ({"node_betas_list": [], "node_invbws_list": []}, "no costs inside a node"),
             ({"node_betas_list": [-1]}, "a cost of -1"),
+            ({"node_betas_list": [10]}, "node_invbws_list is α \\+ β, and 9 is less than the β of 10 beside it"),
+            ({"remote_beta": 2, "remote_invbw": 1}, "remote_invbw is α \\+ β, and 1 is less than the β of 2"),
             ({"remote_invbw": 1e300}, r"a cost of 1e\+300; expected from 0 to 1e\+07"),
             ({"gpus_per_node": 0}, "gpus_per_node"),
             ({"links": [[0]], "betas": [[0]], "invbws": [[0]]}, "links is not a matrix of 2 × 2"),

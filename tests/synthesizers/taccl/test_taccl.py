@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from synthesizers.ring import Ring
 from synthesizers.taccl import Taccl, profile_topology, read_profile
 from synthesizers.taccl.budget import Budget
 from synthesizers.taccl.fallback import fallback
-from synthesizers.taccl.synthesizer import CHALLENGE
+from synthesizers.taccl.synthesizer import CHALLENGE, CLOCK
 from synthesizers.taccl.warm_start import OTHERS, tuned_by_others
 from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, PATIENCE
@@ -240,7 +241,9 @@ class TestBudget:
         """A time limit of a tenth of a second still gives a whole schedule, and says that the clock ended it."""
         schedule, _ = solved("dgx2:2", "all_gather", 10**8, time_limit_s=0.1)
         assert schedule.notes["time_limited"]
-        assert {stage["status"] for stage in schedule.notes["stages"]} == {"no solution in time"}
+        *stages, last = schedule.notes["stages"]
+        assert {stage["status"] for stage in stages} == {"no solution in time"}
+        assert last["stage"] == CLOCK
 
     @pytest.mark.parametrize("kind", COPYING)
     def test_spent(self, kind):
@@ -248,8 +251,23 @@ class TestBudget:
         schedule, _ = solved("mesh:3x3", kind, 10**6, time_limit_s=1e-6, pieces=2)
         assert schedule.notes["time_limited"]
         assert schedule.notes["origin"] in (["direct"], ["tacos"])
-        assert [stage["status"] for stage in schedule.notes["stages"]] == ["no solution in time"]
+        first, last = schedule.notes["stages"]
+        assert (first["status"], last["stage"]) == ("no solution in time", CLOCK)
         assert schedule.collective.chunks == 2
+
+    def test_pieces_have_time_of_their_own(self, monkeypatch):
+        """Solvers that take all they may leave time for cutting into pieces, which is worth more on two NDv2 nodes."""
+        real = Budget.limits
+
+        def greedy(budget, stage):
+            while budget.left:  # a solver on a busy machine
+                time.sleep(0.01)
+            return real(budget, stage)
+
+        monkeypatch.setattr(Budget, "limits", greedy)
+        schedule, _ = solved("ndv2:2", "all_gather", 10**9, time_limit_s=4.0, pieces="auto")
+        assert schedule.notes["pieces"] > 1
+        assert schedule.notes["stages"][-1]["stage"] == CLOCK
 
     def test_spent_with_sketch(self, write, sketch_content):
         """Where a sketch or an option forbids the schedules of others, a limit that is over is a clear error."""
