@@ -1,14 +1,16 @@
 # make reproduce   set up, run the main experiment (quick form), print its table and name its plots
 # make test        set up, then check style and types and run the tests
+# make fuzz        random damage to files that readers take, for ten minutes, or make fuzz SECONDS=30
 # make benchmark   speed of synthesis, simulation, verification and bounds, warm
 # make results     all that is committed under results/, anew: every row, table and plot
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+SECONDS ?= 600
 STAMP := $(VENV)/.installed
 
-.PHONY: setup reproduce results test lint benchmark clean
+.PHONY: setup reproduce results test lint fuzz benchmark clean
 
 setup: $(STAMP)
 
@@ -32,6 +34,9 @@ lint: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/python -m pytest --numprocesses=2 --dist worksteal
+
+fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz.py $(SECONDS)
 
 benchmark: $(STAMP)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-sort=name --benchmark-columns=min,median,stddev,rounds

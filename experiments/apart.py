@@ -13,6 +13,7 @@ from experiments.isolation import EndedError, Isolation, OverdueError
 from experiments.record import Record
 from simulator import bound
 from synthesizers import Problem, Synthesizer, parse_options, registry
+from synthesizers.outside import Outside
 from synthesizers.registry import OURS, Plugin, load
 
 #: Seconds after which a run of a plugin is ended, where no limit is given.
@@ -42,11 +43,14 @@ class Runs(AbstractContextManager["Runs"]):
     def evaluate(self, problem: Problem, synthesizer: Synthesizer, options: Mapping[str, str]) -> Record:
         """Return the record of a run; see `experiments.evaluate.evaluate`."""
         name = synthesizer.name
-        if self._kill_after_s is None and registry.discover()[name].source == OURS:
+        outside = isinstance(synthesizer, Outside)
+        if self._kill_after_s is None and (outside or registry.discover()[name].source == OURS):
             return evaluate(problem, synthesizer, options)[0]
         if self._isolation is None:
             self._isolation = self._opened.enter_context(Isolation())
         try:
+            if outside:
+                return self._isolation.call(self._limit(problem), _evaluate_file, problem, synthesizer)
             return self._isolation.call(self._limit(problem), evaluate_named, problem, name, dict(options))
         except EndedError as error:
             record = blank(problem, name)
@@ -71,6 +75,11 @@ def evaluate_named(problem: Problem, name: str, options: dict[str, str]) -> Reco
     if plugin.synthesizer is None:  # it could be imported a moment ago
         return unusable(problem, plugin)
     return evaluate(problem, plugin.synthesizer, options)[0]
+
+
+def _evaluate_file(problem: Problem, outside: Outside) -> Record:
+    """Return the record of the algorithm of a file."""
+    return evaluate(problem, outside)[0]
 
 
 def unusable(problem: Problem, plugin: Plugin) -> Record:

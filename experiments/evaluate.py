@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from experiments.deployability import deployability
 from experiments.interruption import raise_if_interrupted
 from experiments.record import DEFECT, Record, machine, peak_memory_mb, versions
 from schedules import Collective, Schedule, collective, verify
@@ -90,6 +91,9 @@ def evaluate(
         return record, None
     except MemoryError:
         record.status, record.reason = "out of memory", "the synthesizer asked for more memory than there is"
+        return record, None
+    except VerificationError as error:  # the file that it was read from is wrong
+        record.status, record.reason = "invalid", one_line(error)
         return record, None
     except Exception as error:  # a synthesizer may be anybody's
         raise_if_interrupted(error)
@@ -173,6 +177,10 @@ def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record,
     record.planned_us = float(planned) if isinstance(planned, int | float) else None
     record.stages = _stages(schedule)
     record.transfers = schedule.num_hops
+    if (needs := deployability(schedule)) is not None:
+        for name in ("channels", "threadblocks", "steps", "scratch"):
+            setattr(record, name, getattr(needs, name))
+        record.over_limits = needs.over
     record.algbw_gbps = algbw_gbps(problem.size, time_us)
     record.busbw_gbps = busbw_gbps(problem.collective, problem.size, time_us)
     if record.bound_us is None:

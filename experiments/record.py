@@ -47,6 +47,11 @@ class Record(msgspec.Struct, kw_only=True):
         Hops, and the share of the time that links are busy.
     synthesis_s, verify_s, simulate_s, peak_memory_mb
         What it cost here; peak memory is the process's so far.
+    channels, threadblocks, steps, scratch : int or None
+        What the schedule asks of MSCCL's runtime: channels, threadblocks of a GPU, steps of a threadblock, chunks of
+        scratch; None where it was not counted (large schedules, or what MSCCL cannot express).
+    over_limits : str
+        What of it is past the runtime's limits.
     stages : list of dict
         Of a synthesizer that solves in stages, for each: its solver, what that said (optimal, feasible, no solution in
         time, infeasible), gap, seconds, variables, constraints.
@@ -85,6 +90,11 @@ class Record(msgspec.Struct, kw_only=True):
     verify_s: float | None = None
     simulate_s: float | None = None
     peak_memory_mb: float | None = None
+    channels: int | None = None
+    threadblocks: int | None = None
+    steps: int | None = None
+    scratch: int | None = None
+    over_limits: str = ""
     stages: list[dict[str, object]] = []
     versions: str = ""
     machine: str = ""

@@ -6,6 +6,7 @@ import click
 
 from experiments.cli.bounds import bound
 from experiments.cli.compare import compare
+from experiments.cli.convert import convert
 from experiments.cli.deadlines import deadlines
 from experiments.cli.listing import listing
 from experiments.cli.plot import plot
@@ -34,7 +35,7 @@ def main() -> None:
 
 
 for command in (
-    listing, topology, bound, synthesize, simulate, verify, compare, run, table, rank, deadlines, sensitivity, plot,
-    report, synthesizer,
+    listing, topology, bound, synthesize, simulate, verify, convert, compare, run, table, rank, deadlines, sensitivity,
+    plot, report, synthesizer,
 ):  # fmt: skip
     main.add_command(command)

@@ -38,15 +38,16 @@ if TYPE_CHECKING:
     from topologies import Topology
 
 _HEADERS = ("synthesizer", "time\nus", "algbw\nGB/s", "busbw\nGB/s", "effi-\nciency", "bound\nus", "trans-\nfers",
-            "synth.\ns", "veri-\nfied")  # fmt: skip
+            "synth.\ns", "chan-\nnels", "thread-\nblocks", "steps", "scr.", "veri-\nfied")  # fmt: skip
 
 
 @click.command()
 @topology_option
 @collective_option
 @click.option("-s", "--size", "sizes", type=SizesType(), required=True, help="Bytes with units, such as 1MiB,64MiB.")
-@click.option("-m", "--synthesizer", "choices", multiple=True, metavar="NAME[:KEY=VALUE,…]",
-              help="A synthesizer with options; again for another (default: all that there are).")  # fmt: skip
+@click.option("-m", "--synthesizer", "choices", multiple=True, metavar="NAME[:KEY=VALUE,…]|file:FILE",
+              help="A synthesizer with options, or the algorithm of a file; again for another (default: all that there "
+              "are).")  # fmt: skip
 @collective_options
 @run_options
 @model_options
@@ -76,6 +77,8 @@ def compare(
 
     Every synthesizer that can cut its chunks into pieces runs with pieces=auto, so that all are tuned alike. With
     --chunks they all keep those chunks instead (pieces=1). An option given with -m (-m tacos:pieces=4) wins over both.
+    An algorithm of MSCCL XML, or a schedule that was saved, takes part as file:ALGO.xml.
+
     What is unsupported or fails stands at the end, with the reason; so does a plugin that cannot be imported. Plugins
     run in a process of their own. Exit status 1: nothing worked for some size.
     """
@@ -127,10 +130,14 @@ def _entrants(choices: Sequence[str], chunks: int | None) -> list[tuple[str, Syn
     """Return (label, synthesizer, options) of what is compared, tuned alike."""
     from experiments.fairness import tuned_alike
     from synthesizers import available
+    from synthesizers.outside import PREFIX, Outside
     from topologies import OptionError
 
-    found = []
+    found: list[tuple[str, Synthesizer, dict[str, Any]]] = []
     for text in dict.fromkeys(choices or available()):
+        if text.startswith(PREFIX):
+            found.append((text, Outside(text.removeprefix(PREFIX)), {}))
+            continue
         name, _, given = text.partition(":")
         synthesizer = SynthesizerType().convert(name, None, click.get_current_context())
         options = parse_assignments(_split(given))
@@ -171,18 +178,27 @@ def _print(rows: list[tuple[str, Record]]) -> None:
     lines = [
         (label, number(record.time_us), number(record.algbw_gbps, 2), number(record.busbw_gbps, 2),
          share(record.efficiency), number(record.bound_us), f"{record.transfers or 0:,}",
-         number(record.synthesis_s, 3), "yes" if record.verified else "no")
+         number(record.synthesis_s, 3), _count(record.channels), _count(record.threadblocks), _count(record.steps),
+         _count(record.scratch), "yes" if record.verified else "no")
         for label, record in rows
         if record.status == "ok"
     ]  # fmt: skip
     if lines:
-        print_table(_HEADERS, lines, title, right="1234567")
+        print_table(_HEADERS, lines, title, right=tuple(range(1, 12)))
     else:
         click.echo(title)
+    for label, record in rows:
+        if record.status == "ok" and record.over_limits:
+            click.echo(f"* {label} is past the limits of MSCCL's runtime: {record.over_limits}")
     others = [(label, f"{record.status}:", record.reason) for label, record in rows if record.status != "ok"]
     if others:
         print_table(("not timed", "", "reason"), others)
     click.echo(f"bound {number(first.bound_us)} us, set by {first.bound_by}\n")
+
+
+def _count(value: int | None) -> str:
+    """Return a number of things for a reader; a dash where they were not counted."""
+    return "–" if value is None else f"{value:,}"
 
 
 def _content(label: str, record: Record) -> dict[str, Any]:

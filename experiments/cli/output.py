@@ -42,15 +42,17 @@ def console() -> Console:
     return Console(file=sys.stdout, width=width, markup=False, highlight=False, emoji=False)
 
 
-def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", right: str = "") -> None:
-    """Print a table; `right` names the columns to be set to the right, by their position (``"12"``)."""
+def print_table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", right: Sequence[int] = ()
+) -> None:
+    """Print a table; `right` names the columns to be set to the right, by their position."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False,
                   padding=(0, 1, 0, 0))  # fmt: skip
     for index, header in enumerate(headers):
-        number_column = str(index) in right
+        number_column = index in right
         table.add_column(header, justify="right" if number_column else "left", no_wrap=number_column, overflow="fold")
     for row in rows:
         table.add_row(*row)

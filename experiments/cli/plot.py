@@ -39,7 +39,12 @@ def plot(
     """
     from experiments.plots.drawing import Drawing, draw, of_results
     from schedules import is_schedule_file
+    from schedules.msccl import is_msccl_file
 
+    for file in files:
+        if is_msccl_file(file):
+            raise Failure(f"{file} is MSCCL XML, which says nothing of links: collbench convert {file} FILE.json -t "
+                          "NETWORK first, and plot that")  # fmt: skip
     plans = [file for file in dict.fromkeys(files) if is_schedule_file(file)]
     results = [Path(file) for file in dict.fromkeys(files) if file not in plans]
     tables = [kind for kind in kinds if kind in RESULT_KINDS]

@@ -1,4 +1,4 @@
-"""Files that commands take: schedules of collbench and lists of transfers, told apart by their content."""
+"""Files that commands take: schedules of collbench or MSCCL, and lists of transfers, told apart by their content."""
 
 from __future__ import annotations
 
@@ -17,16 +17,25 @@ if TYPE_CHECKING:
 
 file_argument = click.argument("file", type=click.Path())
 same_topology_option = click.option(
-    "-t", "--topology", type=TopologyType(), help="The network that the file must be for; another one is an error."
+    "-t",
+    "--topology",
+    type=TopologyType(),
+    help="The network that the file must be for, another one is an error; of MSCCL XML, the one it is run on.",
 )
 
 
-def read(file: str) -> Any:
-    """Return the schedule or the transfers of a file, told apart by its content."""
+def read(file: str, topology: Topology | None = None) -> Any:
+    """Return the schedule or the transfers of a file, told apart by its content.
+
+    An algorithm of MSCCL becomes a schedule on `topology`: its file names no links.
+    """
     from schedules import is_schedule_file, load_schedule
+    from schedules.msccl import is_msccl_file
 
     if is_schedule_file(file):
         return load_schedule(file)
+    if is_msccl_file(file):
+        return outside_schedule(file, topology)
     try:
         with open(file, "rb") as opened:
             start = opened.read(200).lstrip()
@@ -34,10 +43,26 @@ def read(file: str) -> Any:
         raise Failure(f"cannot read {file}: {error.strerror or error}") from error
     if not start.startswith(b"{"):
         found = f"one that starts with {bytes(start[:12])!r}" if start else "an empty file"
-        raise Failure(f"{file}: expected a schedule of collbench or a JSON list of transfers, found {found}")
+        raise Failure(f"{file}: expected a schedule of collbench, MSCCL XML or a JSON list of transfers, found {found}")
     from simulator import load_transfers
 
     return load_transfers(file)
+
+
+def outside_schedule(file: str, topology: Topology | None) -> Schedule:
+    """Return the schedule of an MSCCL file on a network; a file that is wrong is named with the place."""
+    from schedules.msccl import load_msccl, schedule_of
+    from topologies import FormatError, ScheduleError
+
+    if topology is None:
+        raise Failure(f"{file} is MSCCL XML, which says nothing of links: name the network, such as --topology dgx1")
+    algorithm = load_msccl(file)
+    try:
+        return schedule_of(algorithm, topology)
+    except FormatError:
+        raise
+    except ScheduleError as error:
+        raise Failure(f"{file}: {error}") from error
 
 
 def is_schedule(content: object) -> bool:

@@ -57,15 +57,15 @@ def simulate(
 ) -> None:
     """Print how long a schedule takes, beside the bound; it is verified first.
 
-    FILE is a schedule of collbench, or a list of transfers with routes and dependencies (the JSON form in which
-    ASTRA-sim's answers are kept). The links of such a list are pipelined and store_and_forward unless its units say
-    otherwise.
+    FILE is a schedule of collbench, MSCCL XML (on the network that --topology names), or a list of transfers with
+    routes and dependencies (the JSON form in which ASTRA-sim's answers are kept). The links of such a list are
+    pipelined and store_and_forward unless its units say otherwise.
     """
     if trace is not None:
         _require_file("--trace", trace, (".json",), file)
     if player is not None:
         _require_file("--player", player, (".html", ".htm"), file)
-    content = read(file)
+    content = read(file, topology)
     require_same(file, content.topology, topology)
     with progress(f"simulating {file}"):
         if is_schedule(content):
@@ -246,4 +246,6 @@ def _print(result: dict[str, Any]) -> None:
             for s in path[:_SEGMENTS]
         ]  # fmt: skip
         title = f"critical path, {len(path)} segments" + (f", the first {_SEGMENTS}" if len(path) > _SEGMENTS else "")
-        print_table(("from us", "for us", "hop", "link", "chunk", "not sooner because of"), rows, title, right="0124")
+        print_table(
+            ("from us", "for us", "hop", "link", "chunk", "not sooner because of"), rows, title, right=(0, 1, 2, 4)
+        )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from topologies import Topology
 
 #: Endings of files that a schedule can be written to.
-_SUFFIXES = (".parquet", ".json")
+_SUFFIXES = (".xml", ".parquet", ".json")
 
 
 @click.command()
@@ -50,7 +50,9 @@ _SUFFIXES = (".parquet", ".json")
 @collective_options
 @run_options
 @model_options
-@click.option("--out", type=click.Path(), help=f"File for the schedule, {' or '.join(_SUFFIXES)}.")
+@click.option(
+    "--out", type=click.Path(), help="File for the schedule, .parquet, .json or .xml (MSCCL; convert has options)."
+)
 @json_option
 def synthesize(
     topology: Topology,
@@ -85,7 +87,8 @@ def synthesize(
     if out is not None:
         if Path(out).suffix.lower() not in _SUFFIXES:
             raise click.BadParameter(
-                f"cannot write {out!r}: expected a name that ends in {' or '.join(_SUFFIXES)}", param_hint="'--out'"
+                f"cannot write {out!r}: expected a name that ends in {', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}",
+                param_hint="'--out'",
             )
         require_writable(out)
     problem = Problem(topology, collective, size, LinkModel(latency, switching), seed, time_limit_s)
@@ -118,8 +121,13 @@ def _save(record: Record, schedule: Schedule, out: str) -> None:
     """Write the schedule with what it was made for, so that it can be simulated again without being told."""
     from experiments.record import made_for
     from schedules import save_schedule
+    from schedules.msccl import export_msccl
+    from topologies.atomic import write_text
 
-    save_schedule(schedule.with_notes(**made_for(record)), out)
+    if out.lower().endswith(".xml"):
+        write_text(out, export_msccl(schedule))
+    else:
+        save_schedule(schedule.with_notes(**made_for(record)), out)
 
 
 def _print(record: Record, out: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,28 @@ if TYPE_CHECKING:
 @same_topology_option
 @json_option
 def verify(file: str, topology: Topology | None, as_json: bool) -> int:
-    """Say whether a schedule computes its collective: valid, or invalid and why (exit status 1)."""
+    """Say whether a schedule computes its collective: valid, or invalid and the first fault (exit status 1).
+
+    FILE is a schedule of collbench or MSCCL XML. MSCCL XML is run by an interpreter, whatever its timing; with
+    --topology it is then taken over as a schedule on that network, which is verified too. Of a custom collective
+    nobody says what must come out: cannot verify (exit status 1).
+    """
+    from schedules.msccl import is_msccl_file
+
+    with progress(f"verifying {file}"):
+        verdict = _of_msccl(file, topology) if is_msccl_file(file) else _of_schedule(file, topology)
+    told = verdict["verdict"] + (f": {verdict['reason']}" if verdict["reason"] else "")
+    if as_json:
+        print_json(verdict)
+        if not verdict["verified"]:
+            remark(f"{file} is {told}" if verdict["verdict"] == "invalid" else f"{file}: {told}")
+    else:
+        click.echo(told)
+    return 0 if verdict["verified"] else 1
+
+
+def _of_schedule(file: str, topology: Topology | None) -> dict[str, Any]:
+    """Return what the verifier says of a schedule of collbench."""
     from schedules import verify as prove
     from topologies import VerificationError
 
@@ -30,23 +51,42 @@ def verify(file: str, topology: Topology | None, as_json: bool) -> int:
     require_same(file, content.topology, topology)
     fault, hop = "", None
     try:
-        with progress(f"verifying {file}"):
-            prove(content)
+        prove(content)
     except VerificationError as error:
         fault, hop = " ".join(str(error).split()), error.hop
-    if as_json:
-        print_json(
-            {
-                "topology": content.topology.name,
-                "collective": content.collective.kind,
-                "transfers": content.num_hops,
-                "verified": not fault,
-                "reason": fault,
-                "hop": hop,
-            }
-        )
-        if fault:
-            remark(f"{file} is invalid: {fault}")
-    else:
-        click.echo(f"invalid: {fault}" if fault else "valid")
-    return 1 if fault else 0
+    return {
+        "topology": content.topology.name,
+        "collective": content.collective.kind,
+        "transfers": content.num_hops,
+        "verified": not fault,
+        "verdict": "invalid" if fault else "valid",
+        "reason": fault,
+        "hop": hop,
+    }
+
+
+def _of_msccl(file: str, topology: Topology | None) -> dict[str, Any]:
+    """Return what the judge says of an algorithm; of one that a network is given for, the verifier too."""
+    from schedules import verify as prove
+    from schedules.msccl import MscclFormatError, judge, load_msccl, schedule_of
+
+    try:
+        algorithm = load_msccl(file)
+    except MscclFormatError as error:
+        reason = str(error).removeprefix(f"{file}, ")
+        return {"verified": False, "verdict": "invalid", "reason": reason, "line": error.line}
+    verdict = judge(algorithm)
+    fault = verdict.fault
+    found: dict[str, Any] = {
+        "collective": algorithm.collective,
+        "num_npus": len(algorithm.gpus),
+        "verified": verdict.status == "valid",
+        "verdict": verdict.status,
+        "reason": verdict.reason,
+        "line": None if fault is None else fault.line,
+    }
+    if topology is not None and verdict.status == "valid":
+        schedule = schedule_of(algorithm, topology)
+        prove(schedule)
+        found |= {"topology": topology.name, "transfers": schedule.num_hops}
+    return found

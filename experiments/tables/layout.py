@@ -22,7 +22,8 @@ PLACES = (*PROBLEM, "label", "synthesizer", "num_npus", "ranks", "seed", "option
 VALUES = {
     "time_us": False, "efficiency": True, "busbw_gbps": True, "algbw_gbps": True, "synthesis_s": False,
     "verify_s": False, "simulate_s": False, "peak_memory_mb": False, "bound_us": False, "transfers": False,
-    "max_utilisation": True, "mean_utilisation": True,
+    "max_utilisation": True, "mean_utilisation": True, "channels": False, "threadblocks": False, "steps": False,
+    "scratch": False,
 }  # fmt: skip
 
 #: Values this close to the best are as good, and times win too.

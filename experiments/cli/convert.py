@@ -1,0 +1,116 @@
+"""``collbench convert``: a schedule from one kind of file to another."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.output import print_facts, print_json, progress, remark, require_writable
+from experiments.cli.parameters import json_option
+from experiments.cli.program import Failure
+from experiments.cli.reading import is_schedule, proven, read, require_same
+from experiments.cli.values import TopologyType
+
+if TYPE_CHECKING:
+    from schedules import Schedule
+    from schedules.msccl import Deployment
+    from topologies import Topology
+
+#: Endings of files that can be written.
+_SUFFIXES = (".xml", ".parquet", ".json")
+
+
+@click.command()
+@click.argument("source", metavar="IN", type=click.Path())
+@click.argument("target", metavar="OUT", type=click.Path())
+@click.option("-t", "--topology", type=TopologyType(),
+              help="The network of IN; MSCCL XML names none, and needs it unless OUT is MSCCL XML too.")  # fmt: skip
+@click.option("--instances", type=click.IntRange(1, 64), help="MSCCL XML: copies that share the bytes (default: 1).")
+@click.option("--in-place", is_flag=True, help="MSCCL XML: for calls whose output is their input, or a part of it.")
+@click.option("--name", help="MSCCL XML: name of the algorithm (default: as in IN, or collective and network).")
+@json_option
+def convert(
+    source: str,
+    target: str,
+    topology: Topology | None,
+    instances: int | None,
+    in_place: bool,
+    name: str | None,
+    as_json: bool,
+) -> None:
+    """Write the schedule of file IN as file OUT: .parquet or .json (collbench's own), or .xml (MSCCL).
+
+    IN is told by its content. It is verified first, and MSCCL XML is run by an interpreter before it is written: a
+    schedule that is wrong is not written. What MSCCL's runtime could not run is said.
+    """
+    import msgspec
+
+    suffix = Path(target).suffix.lower()
+    if suffix not in _SUFFIXES:
+        known = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
+        raise click.UsageError(f"cannot write {target!r}: expected a name that ends in {known}")
+    if suffix != ".xml" and (instances is not None or in_place or name is not None):
+        raise click.UsageError("--instances, --in-place and --name are of MSCCL XML: leave them out, or name OUT *.xml")
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise click.UsageError(f"{target} would overwrite the file to be converted; give another name")
+    require_writable(target)
+    with progress(f"converting {source}"):
+        schedule = _read(source, topology, suffix)
+        if suffix == ".xml":
+            needs = _write_msccl(schedule, target, name, in_place, instances or 1)
+        else:
+            from schedules import save_schedule
+
+            needs = None
+            save_schedule(schedule, target)
+    content: dict[str, Any] = {
+        "in": source,
+        "out": target,
+        "collective": schedule.collective.kind,
+        "num_npus": schedule.topology.num_npus,
+        "transfers": schedule.num_hops,
+        **({} if needs is None else msgspec.structs.asdict(needs)),
+    }
+    if needs is not None and needs.over:
+        remark(f"{target} is past the limits of MSCCL's runtime: {needs.over}")
+    if as_json:
+        print_json(content)
+        return
+    facts = [("written to", target), ("collective", schedule.collective.describe())]
+    if needs is not None:
+        facts += [
+            ("channels", str(needs.channels)),
+            ("threadblocks", f"{needs.threadblocks} a GPU"),
+            ("steps", f"{needs.steps} a threadblock"),
+            ("scratch", f"{needs.scratch} chunks, of {needs.chunks} in the buffer"),
+        ]
+    print_facts(facts)
+
+
+def _read(source: str, topology: Topology | None, suffix: str) -> Schedule:
+    """Return the verified schedule of a file."""
+    from schedules.msccl import is_msccl_file, load_msccl
+    from schedules.msccl.connections import connections_of
+
+    if suffix == ".xml" and topology is None and is_msccl_file(source):
+        # Between two files that name no links, any network with the connections will do.
+        topology = connections_of(load_msccl(source))
+    content = read(source, topology)
+    if not is_schedule(content):
+        raise Failure(f"{source} is a list of transfers, which has no collective; only schedules can be converted")
+    require_same(source, content.topology, topology)
+    return proven(source, content)
+
+
+def _write_msccl(schedule: Schedule, target: str, name: str | None, in_place: bool, instances: int) -> Deployment:
+    """Write MSCCL XML, and return what it asks of a GPU."""
+    from schedules.msccl import deployment_of, export_msccl, parse_msccl
+    from topologies.atomic import write_text
+
+    known = schedule.notes.get("algorithm")
+    text = export_msccl(schedule, name or (known if isinstance(known, str) else ""), in_place, instances)
+    write_text(target, text)
+    return deployment_of(parse_msccl(text))

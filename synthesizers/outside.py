@@ -1,0 +1,67 @@
+"""Algorithms from files, compared like those of synthesizers: MSCCL XML of anybody, and schedules that were saved.
+
+It is no plugin: who asks for ``file:ALGO.xml`` gets one for that file. A file of MSCCL is run on the problem's network,
+if that has as many NPUs as the file has GPUs; a schedule of collbench is on its own network and on no other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from schedules import Schedule, is_schedule_file, load_schedule
+from schedules.msccl import Algorithm, load_msccl, schedule_of
+from schedules.msccl.algorithm import COLLECTIVES
+from synthesizers.base import OptionsBase, Synthesizer
+from synthesizers.problem import Problem
+
+#: How a user names one.
+PREFIX = "file:"
+
+
+class Outside(Synthesizer):
+    """The algorithm of a file.
+
+    Parameters
+    ----------
+    path : str
+
+    Raises
+    ------
+    FormatError
+        The file cannot be read, or holds no algorithm.
+    """
+
+    reference = "a file"
+
+    class Options(OptionsBase, frozen=True):
+        """It has none: the file is what it is."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.name = f"{PREFIX}{path}"  # type: ignore[misc]  # one for each file
+        self._content: Schedule | Algorithm = load_schedule(path) if is_schedule_file(path) else load_msccl(path)
+        self.version = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]  # type: ignore[misc]
+
+    def supports(self, problem: Problem) -> str | None:
+        """Return why the file is no answer to a problem."""
+        asked = problem.collective
+        if isinstance(self._content, Schedule):
+            found = self._content.collective
+            if self._content.topology != problem.topology:
+                return f"the file's schedule is on another network, {self._content.topology.name}"
+            names = ("kind", "groups", "root", "pairs", "conditions")
+            same = all(getattr(found, name) == getattr(asked, name) for name in names)
+            return None if same else f"the file computes {found.describe()}"
+        kind, gpus = COLLECTIVES[self._content.collective], len(self._content.gpus)
+        if kind != asked.kind:
+            return f"the file computes {kind}"
+        if len(asked.groups) != 1 or len(asked.groups[0]) != gpus:
+            return f"the file is for {gpus} gpus, in one group"
+        return None
+
+    def synthesize(self, problem: Problem, options: object) -> Schedule:  # noqa: ARG002  it has no options
+        """Return the file's algorithm as a schedule on the problem's network."""
+        if isinstance(self._content, Schedule):
+            return self._content
+        return schedule_of(self._content, problem.topology, problem.collective.groups[0])

@@ -1,0 +1,155 @@
+"""Schedule files on the command line: converted, verified, simulated and compared, MSCCL XML among them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from schedules import load_schedule
+from schedules.msccl import judge, load_msccl
+from tests.experiments.test_cli import SMALL, refused, run, run_json
+from tests.schedules.msccl.samples import BY_HAND, case
+
+RING = ("-t", "ring:4", "-c", "all_reduce", "-s", "1MiB")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Every test has a folder with a schedule, the same as MSCCL XML, and a file by hand."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hand.xml").write_text(BY_HAND)
+    assert run("synthesize", *RING, "-m", "ring", "--out", "a.json").exit_code == 0
+    assert run("synthesize", *RING, "-m", "ring", "--out", "a.xml").exit_code == 0
+
+
+class TestConvert:
+    def test_own_files(self):
+        """Between collbench's own files nothing is lost."""
+        assert run("convert", "a.json", "b.parquet").exit_code == 0
+        assert load_schedule("b.parquet").fingerprint == load_schedule("a.json").fingerprint
+        assert load_schedule("b.parquet").notes == load_schedule("a.json").notes
+
+    def test_out(self):
+        """MSCCL XML is written in any number of instances, and what a GPU needs is said."""
+        found = run_json("convert", "a.json", "b.xml", "--instances", 2, "--in-place", "--name", "mine")
+        algorithm = load_msccl("b.xml")
+        assert (algorithm.name, algorithm.channels, algorithm.in_place) == ("mine", 2, True)
+        assert judge(algorithm).status == "valid"
+        assert (found["channels"], found["threadblocks"], found["over"]) == (2, 8, "")
+
+    def test_in(self):
+        """MSCCL XML becomes a schedule on the network that is named, as fast as what it was made of."""
+        assert run("convert", "a.xml", "b.json", "-t", "ring:4").exit_code == 0
+        times = [run_json("simulate", name, "-s", "1MiB")["time_us"] for name in ("a.json", "b.json")]
+        assert times[0] == times[1]
+
+    def test_among_xml(self):
+        """From MSCCL XML to MSCCL XML no network is needed; the name is kept."""
+        assert run("convert", "hand.xml", "b.xml", "--instances", 3).exit_code == 0
+        assert judge(load_msccl("b.xml")).status == "valid"
+        assert (load_msccl("b.xml").name, load_msccl("b.xml").channels) == ("by_hand", 3)
+
+    def test_past_the_limits(self):
+        """What a runtime could not run is written, and said on standard error."""
+        result = run("convert", "a.json", "b.xml", "--instances", 40)
+        assert result.exit_code == 0
+        assert "past the limits of MSCCL's runtime: 40 channels, at most 32 run" in result.stderr
+
+    @pytest.mark.parametrize(
+        ("status", "args", "says"),
+        [
+            (2, ("a.json", "b.txt"), "expected a name that ends in .xml, .parquet or .json"),
+            (2, ("a.json", "b.json", "--in-place"), "are of MSCCL XML"),
+            (2, ("a.json", "./a.json"), "would overwrite"),
+            (1, ("a.xml", "b.json"), "name the network"),
+            (1, ("a.xml", "b.json", "-t", "ring:5"), "for 4 gpus, ring:5 has 5 NPUs"),
+            (1, ("a.json", "b.xml", "-t", "ring:5"), "is for the network ring:4"),
+            (1, ("nowhere.xml", "b.json"), "cannot read nowhere.xml"),
+            (1, ("a.json", "no/b.xml"), "does not exist"),
+        ],
+    )
+    def test_refused(self, status, args, says):
+        """Each mistake is one line, and nothing is written."""
+        assert says in refused(status, "convert", *args)
+
+
+class TestVerify:
+    def test_verdicts(self, tmp_path):
+        """Valid, invalid with the line, and cannot verify, each with its exit status."""
+        lost = BY_HAND.replace('type="rcs"', 'type="r"', 1)
+        texts = {"valid": BY_HAND, "invalid: line ": lost, "cannot verify: no known postcondition":
+                 BY_HAND.replace("allgather", "custom")}  # fmt: skip
+        for says, text in texts.items():
+            (tmp_path / "x.xml").write_text(text)
+            result = run("verify", "x.xml")
+            assert result.stdout.startswith(says)
+            assert result.stdout.count("\n") == 1
+            assert result.exit_code == (0 if says == "valid" else 1)
+            found = json.loads(run("verify", "x.xml", "--json").stdout)
+            assert found["verified"] is (says == "valid")
+            assert says.startswith(found["verdict"])
+
+    @pytest.mark.parametrize("name", ["01", "05", "07", "15", "18", "21"])
+    def test_public(self, name):
+        """Five public files are valid, the sixth has a second root at line 21 (cases/README.md)."""
+        result = run("verify", case(name))
+        assert result.exit_code == (name == "21")
+        assert result.stdout.startswith("invalid: line 21: " if name == "21" else "valid")
+
+    def test_on_a_network(self):
+        """On a network it is verified as a schedule too."""
+        assert run_json("verify", "a.xml", "-t", "ring:4")["transfers"] == 48
+        assert "4 gpus" in refused(1, "verify", "a.xml", "-t", "ring:5")
+
+
+class TestCompare:
+    def test_files_take_part(self):
+        """An algorithm and a saved schedule stand in the table under their names; a file that cannot is told why."""
+        choices = ("-m", "file:a.xml", "-m", "file:a.json", "-m", "file:hand.xml")
+        found = run_json("compare", *RING, *choices)["records"]
+        by_label = {record["label"]: record for record in found}
+        assert by_label["file:a.xml"]["time_us"] == by_label["file:a.json"]["time_us"]
+        assert by_label["file:a.xml"]["verified"] is True
+        assert by_label["file:hand.xml"]["status"] == "unsupported"
+        assert "the file computes all_gather" in by_label["file:hand.xml"]["reason"]
+
+    def test_apart(self):
+        """With a limit that kills, the file's run is in a process of its own."""
+        found = run_json("compare", *RING, "-m", "file:a.xml", "--kill-after", 60)["records"]
+        assert found[0]["status"] == "ok"
+
+    def test_wrong_algorithm(self, tmp_path):
+        """An algorithm that is wrong is invalid with the place, and never timed."""
+        (tmp_path / "a.xml").write_text((tmp_path / "a.xml").read_text().replace('type="rrc"', 'type="r"', 1))
+        result = run("compare", *RING, "-m", "file:a.xml", "-m", "ring")
+        assert result.exit_code == 0
+        assert "invalid: line" in " ".join(result.stdout.split())
+
+    def test_no_file(self):
+        """A file that is not there, or is something else, is refused before anything is run."""
+        assert "cannot read nowhere.xml" in refused(1, "compare", *RING, "-m", "file:nowhere.xml")
+        assert "computes all_reduce" in refused_reason("compare", *SMALL, "-m", "file:a.json")
+
+    def test_deployability(self):
+        """Records say what a GPU would need: what convert would write of a schedule, and what a file has."""
+        run("convert", "a.json", "b.xml", "--instances", 40)
+        found = run_json("compare", *RING, "-m", "ring:pieces=1", "-m", "file:b.xml")["records"]
+        needs = {record["label"]: [record[name] for name in ("channels", "threadblocks", "steps", "scratch")]
+                 for record in found}  # fmt: skip
+        assert needs == {"ring:pieces=1": [1, 5, 6, 0], "file:b.xml": [40, 200, 6, 0]}
+        over = {record["label"]: record["over_limits"] for record in found}
+        assert over == {"ring:pieces=1": "", "file:b.xml": "40 channels, at most 32 run"}
+        assert "* file:b.xml is past the limits" in run("compare", *RING, "-m", "file:b.xml").stdout
+
+
+def refused_reason(*args):
+    """Return why nothing worked."""
+    result = run(*args, "--json")
+    assert result.exit_code == 1
+    return json.loads(result.stdout)["records"][0]["reason"]
+
+
+def test_plot_needs_a_network():
+    """MSCCL XML is not plotted, as nobody says on what it runs; the line says what to do."""
+    assert "collbench convert a.xml" in refused(1, "plot", "a.xml")
