@@ -1,6 +1,6 @@
 """TACCL: sketch-guided synthesis with open solvers (arXiv 2111.04867, NSDI'23)."""
 
-from synthesizers.taccl.profile import Profile, profile_topology, read_profile
+from topologies.readers.taccl_profile import Profile, profile_topology, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.synthesizer import Taccl, TacclOptions
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulator.link_model import LinkModel
-from synthesizers.taccl.profile import Profile
+from topologies.readers.taccl_profile import Profile
 from synthesizers.taccl.wires import Wires
 from topologies.exceptions import OptionError
 

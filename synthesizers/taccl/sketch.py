@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from synthesizers.taccl.json_file import read_struct
+from topologies.readers.json_struct import read_struct
 from topologies.exceptions import OptionError
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]

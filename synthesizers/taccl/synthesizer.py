@@ -24,7 +24,7 @@ from synthesizers.taccl.demand import demand_of
 from synthesizers.taccl.fallback import fallback
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.plan import in_pieces, schedule_of, timed
-from synthesizers.taccl.profile import Profile, read_profile
+from topologies.readers.taccl_profile import Profile, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages

@@ -14,9 +14,9 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from synthesizers.taccl.json_file import read_struct
-from topologies import Topology
 from topologies.exceptions import OptionError
+from topologies.readers.json_struct import read_struct
+from topologies.topology import Topology
 
 #: Bytes of the chunk for which `profile_topology` turns costs into bandwidths.
 CHUNK_BYTES = 10**6

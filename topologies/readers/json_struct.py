@@ -7,11 +7,10 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from synthesizers.base import choices
 from topologies.exceptions import OptionError
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -65,6 +64,13 @@ def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         raise OptionError(f"{where}: {_wrong_value(str(error), kind)}") from error
+
+
+def choices(annotation: Any) -> list[str]:
+    """Return the words that a value may be, wherever they stand in its type."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    return [word for part in get_args(annotation) for word in choices(part)]
 
 
 def _require_known(content: Any, kind: type[msgspec.Struct], where: str) -> None:
