@@ -179,7 +179,7 @@ def network_of(text: str) -> tuple[Topology, list[str]]:
     Raises
     ------
     Failure
-        A file that cannot be used; what its reader had to say before is said.
+        A file that cannot be used.
     UsageError
         A wrong name.
     """
@@ -195,11 +195,11 @@ def network_of(text: str) -> tuple[Topology, list[str]]:
     notes = [str(warning.message) for warning in caught]
     if network is not None:
         return network, notes
-    for note in notes:
-        remark(note)
+    # One line for a mistake: what the reader had left out before may be why.
+    said = f"{fault} (before that: {'; '.join(notes)})" if notes else str(fault)
     if isinstance(fault, FormatError) or is_file(text):
-        raise Failure(str(fault)) from fault
-    raise click.UsageError(str(fault)) from fault
+        raise Failure(said) from fault
+    raise click.UsageError(said) from fault
 
 
 def _npu(text: str) -> int:

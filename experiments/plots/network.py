@@ -1,4 +1,4 @@
-"""A topology by itself, links in the colours of their bandwidths; drawn as `heat_map` draws it."""
+"""A topology by itself: a line for each direction between two nodes, in the colour of what its links carry together."""
 
 from __future__ import annotations
 
@@ -31,19 +31,35 @@ def figure(topology: Topology) -> Figure:
 
     drawing = Figure(figsize=(_SIDE + 1.4, _SIDE + 1.0), layout="constrained")
     axes = drawing.subplots()
-    bandwidth = topology.bandwidth_gbps
+    joined = _joined(topology)
+    bandwidth = joined.bandwidth_gbps
     least, most = (float(bandwidth.min()), float(bandwidth.max())) if len(bandwidth) else (1.0, 1.0)
     # One value is the middle of the colours; values far apart are told apart by their order of magnitude.
     scale = Normalize(0, 2 * most) if least == most else LogNorm(least, most)
     colours = ScalarMappable(scale, "viridis")
-    draw_links(axes, topology, layout(topology), bandwidth, colours, _SIDE * 72)
-    if len(different := np.unique(bandwidth)):
-        bar = drawing.colorbar(colours, ax=axes, label="bandwidth of a link (GB/s)", shrink=0.85)
+    draw_links(axes, joined, layout(joined), bandwidth, colours, _SIDE * 72)
+    each = ""
+    if len(different := np.unique(bandwidth)) == 1:
+        each = f", {least:g} GB/s from node to node"
+    elif len(different):
+        bar = drawing.colorbar(colours, ax=axes, label="bandwidth from node to node (GB/s)", shrink=0.85)
         if len(different) <= 8:
             bar.set_ticks(different.tolist(), labels=[f"{value:g}" for value in different.tolist()])
             bar.minorticks_off()
     switches = f", {topology.num_switches} switches" if topology.num_switches else ""
-    axes.set_title(f"{topology.name}\n{topology.num_npus} NPUs{switches}, {topology.num_links} links", fontsize=10)
+    axes.set_title(
+        f"{topology.name}\n{topology.num_npus} NPUs{switches}, {topology.num_links} links{each}", fontsize=10
+    )
     shapes = "Circles: NPUs; squares: switches. " if topology.num_switches else "Circles: NPUs. "
-    note(drawing, f"{shapes}A link keeps to the right of its direction.")
+    note(drawing, f"{shapes}What leads from node to node keeps to the right of its direction.")
     return drawing
+
+
+def _joined(topology: Topology) -> Topology:
+    """Return the network with parallel links as one of their summed bandwidth."""
+    from topologies import Topology
+
+    key, place = np.unique(topology.src.astype(np.int64) * topology.num_nodes + topology.dst, return_inverse=True)
+    total = np.bincount(place, weights=topology.bandwidth_gbps, minlength=len(key))
+    src, dst = np.divmod(key, topology.num_nodes)
+    return Topology(topology.num_npus, src, dst, np.zeros(len(key)), total, topology.num_switches, topology.name)

@@ -46,6 +46,7 @@ def gpu_topology(
     FormatError
         A GPU without a link (all are named), or nothing that says what a link carries.
     """
+    bonded = source.flag("bonded")
     alone = (counts.sum(axis=0) + counts.sum(axis=1) + ports) == 0
     if alone.any() and len(names) > 1:
         lonely = [names[gpu] for gpu in np.flatnonzero(alone).tolist()]
@@ -55,7 +56,6 @@ def gpu_topology(
     per_gpu = int(max((counts.sum(axis=1) + ports).max(initial=0), 0))
     figures = _figures(source, model, per_gpu, noun, bool(counts.any()), bool(ports.any())) if per_gpu else (0, 0, 0)
     bandwidth, direct_us, hop_us = figures
-    bonded = source.flag("bonded")
     rows: list[tuple[int, int, float, float]] = []
     n = len(names)
     for a, b in np.argwhere(np.triu(counts + counts.T, 1) > 0).tolist():

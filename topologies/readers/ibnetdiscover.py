@@ -88,6 +88,8 @@ def _listed(
                 raise source.error(f"node {here} is there twice; expected once", number)
             nodes[here] = found[1], found[4] or here
             continue
+        if other := re.match(r'(\w+)\s+[0-9]+\s+"', line):
+            raise source.error(f"a node of the kind {other[1]!r:.40}; expected Switch, Ca or Rt", number)
         port = _PORT.fullmatch(line)
         if port is None or not here:
             continue

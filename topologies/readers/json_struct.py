@@ -37,6 +37,21 @@ def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
         type (the words that it may be are given).
     """
     where = f"{what} {path}"
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read the {where}: {error.strerror or error}") from error
+    return parse_struct(content, kind, where, what)
+
+
+def parse_struct(text: bytes | str, kind: type[_T], where: str, what: str) -> _T:
+    """Return a JSON text as a typed value, as `read_struct` does; `where` names it in messages.
+
+    Raises
+    ------
+    OptionError
+        As `read_struct`.
+    """
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -50,11 +65,9 @@ def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
         raise OptionError(f"{where}: {word} is no number of JSON; expected a finite one")
 
     try:
-        content = json.loads(Path(path).read_bytes(), object_pairs_hook=mapping, parse_constant=constant)
+        content = json.loads(text, object_pairs_hook=mapping, parse_constant=constant)
     except OptionError:
         raise
-    except OSError as error:
-        raise OptionError(f"cannot read the {where}: {error.strerror or error}") from error
     except RecursionError as error:
         raise OptionError(f"{where}: nested too deeply; expected a {what} file of TACCL") from error
     except ValueError as error:

@@ -68,10 +68,11 @@ def read(source: Source) -> Topology:
                 unknown.append(f"{names[rank]} -> {target or 'nothing'} ×{count}")
     source.dropped("links from a GPU to itself", loops)
     source.dropped("links to what the file does not declare", unknown)
+    topology = gpu_topology(source, names, counts, ports, _model(source, gpus), "xGMI link" if xgmi else "NVLink")
     source.dropped("NICs, as what is between machines is not in such a file", [
         net.attributes.get("name", "unnamed") for net in root.walk() if net.name == "net"
     ])  # fmt: skip
-    return gpu_topology(source, names, counts, ports, _model(source, gpus), "xGMI link" if xgmi else "NVLink")
+    return topology
 
 
 def _gpus(source: Source, root: Element) -> list[tuple[Element, Element]]:

@@ -46,14 +46,15 @@ def read(source: Source) -> Topology:
         a, b = np.argwhere(counts != counts.T)[0].tolist()
         raise source.error(f"GPU{numbers[a]} shows NV{counts[a, b]} to GPU{numbers[b]}, which shows NV{counts[b, a]} "
                            "back; expected the same both ways")  # fmt: skip
-    source.dropped("NICs, as what is between machines is not in such a file", nics)
     names = [f"GPU{number}" for number in numbers]
     ports = np.zeros(n, np.int64)
     model = given_gpu(source)
     if _through_switch(source, counts, model):
         ports[:] = counts.max()
         counts = np.zeros_like(counts)
-    return gpu_topology(source, names, counts, ports, None)
+    topology = gpu_topology(source, names, counts, ports, None)
+    source.dropped("NICs, as what is between machines is not in such a file", nics)
+    return topology
 
 
 def _through_switch(source: Source, counts: np.ndarray, model: Gpu | None) -> bool:

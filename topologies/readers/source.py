@@ -69,7 +69,7 @@ class Source:
 
     def warn(self, message: str) -> None:
         """Say what the user must know of how the file was read."""
-        warnings.warn(f"{self.path}: {message}", TopologyWarning, stacklevel=2)
+        warnings.warn(f"{self.name}: {message}", TopologyWarning, stacklevel=2)
 
     def dropped(self, what: str, names: Sequence[str]) -> None:
         """Say how many things of a sort were left out, and which."""

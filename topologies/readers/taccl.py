@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from topologies.exceptions import CollbenchError
+from topologies.exceptions import CollbenchError, FormatError, OptionError
 from topologies.readers.json_text import parse_json
 from topologies.readers.source import Source, read_text
-from topologies.readers.taccl_profile import profile_topology, read_profile
+from topologies.readers.taccl_profile import parse_profile, profile_topology
 from topologies.topology import Topology
 
 _MACHINES = ("ndv2", "dgx2", "hub_and_spoke", "custom")
@@ -33,15 +33,18 @@ def read(source: Source) -> Topology:
     Raises
     ------
     FormatError
-        A sketch instead of a profile, or a profile that does not say which machine it is of.
+        A sketch instead of a profile, a profile with a fault, or one that does not say which machine it is of.
     OptionError
-        What is wrong with the profile; what is given that does not fit it.
+        What is given and is wrong.
     """
     content = parse_json(source)
     if isinstance(content, dict) and "intranode_sketch" in content:
         raise source.error("is a sketch, which says how to synthesize, not what the network is; expected the profile "
                            "beside it: PROFILE@sketch=SKETCH, and the sketch as option of taccl")  # fmt: skip
-    profile = read_profile(source.path)
+    try:
+        profile = parse_profile(source.text, source.path)
+    except OptionError as error:  # of an option of the synthesizer; here it is the file that is wrong
+        raise FormatError(str(error)) from None
     machine = source.choice("machine", _MACHINES)
     if machine is None:
         word = re.sub(r"[^a-z0-9]", "", profile.name.lower())
