@@ -2,6 +2,7 @@
 # make test        set up, then check style and types and run the tests
 # make fuzz        random damage to files that readers take, for ten minutes, or make fuzz SECONDS=30
 # make benchmark   speed of synthesis, simulation, verification and bounds, warm
+# make sweep       3,000 random problems for every synthesizer: none may be faster than the bound (some minutes)
 # make results     all that is committed under results/, anew: every row, table and plot
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 SECONDS ?= 600
 STAMP := $(VENV)/.installed
 
-.PHONY: setup reproduce results test lint fuzz benchmark clean
+.PHONY: setup reproduce results test lint fuzz benchmark sweep clean
 
 setup: $(STAMP)
 
@@ -40,6 +41,9 @@ fuzz: $(STAMP)
 
 benchmark: $(STAMP)
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-sort=name --benchmark-columns=min,median,stddev,rounds
+
+sweep: $(STAMP)
+	COLLBENCH_SWEEP=3000 $(BIN)/python -m pytest tests/experiments/test_efficiency.py -rP --numprocesses=2
 
 clean:
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 import msgspec
+import numpy as np
 
 from schedules import Schedule
 from schedules.msccl import Deployment, deployment_of, program_of
 from topologies.exceptions import ScheduleError
 
-#: Above this many hops it is not worked out: a GPU would not run it, and it would take longer than the simulation.
+#: Above this many hops, or hops × links, it is not worked out: that would take longer, and more memory, than the rest.
 MOST_HOPS = 4096
+_MOST_WORK = 2**21
 
 
 def deployability(schedule: Schedule) -> Deployment | None:
@@ -22,7 +24,8 @@ def deployability(schedule: Schedule) -> Deployment | None:
     try:
         return msgspec.convert(schedule.notes.get("deployment"), Deployment)
     except msgspec.ValidationError:
-        return _needed(schedule) if schedule.num_hops <= MOST_HOPS else None
+        small = schedule.num_hops <= MOST_HOPS and schedule.num_hops * len(np.unique(schedule.link)) <= _MOST_WORK
+        return _needed(schedule) if small else None
 
 
 @lru_cache(maxsize=256)

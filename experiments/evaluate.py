@@ -21,10 +21,10 @@ from schedules import Collective, Schedule, collective, verify
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
 from synthesizers import Problem, Synthesizer, parse_options
-from synthesizers.base import refusal
+from synthesizers.base import mismatch, refusal
 from synthesizers.direct import Direct
 from synthesizers.halving_doubling import HalvingDoubling
-from topologies import Fabric, Topology, mesh, switch
+from topologies import Topology, mesh, switch
 from topologies.exceptions import CollbenchError, VerificationError
 from topologies.memory import MemoryShortage
 
@@ -139,24 +139,6 @@ def one_line(error: BaseException) -> str:
     """Return what went wrong in one line; the class of the error too, where it is not one of ours."""
     kind = "" if isinstance(error, CollbenchError) else f"{type(error).__name__}: "
     return re.sub(r"\s+", " ", f"{kind}{error}").strip(": ")
-
-
-def mismatch(problem: Problem, schedule: object) -> str | None:
-    """Return why what a synthesizer returned is not a schedule of the problem; None if it is one."""
-    if not isinstance(schedule, Schedule):
-        return f"it returned {type(schedule).__name__}, not a Schedule"
-    if isinstance(problem.topology, Fabric):
-        fault = problem.topology.fault(schedule.topology)
-        if fault:
-            return f"its network is no wiring of {problem.topology.name}: {fault}"
-    elif schedule.topology != problem.topology:
-        return f"its schedule is on {schedule.topology.name}, another network than {problem.topology.name}"
-    asked, got = problem.collective, schedule.collective
-    same = (asked.kind, asked.groups, asked.root, asked.pairs) == (got.kind, got.groups, got.root, got.pairs)
-    resized = asked.kind == "custom" and (asked.part_bytes(problem.size) != got.part_bytes(problem.size)).any()
-    if not same or asked.conditions != got.conditions or resized:
-        return f"its schedule computes {got.describe()}, asked was {asked.describe()}"
-    return None
 
 
 def score(record: Record, problem: Problem, schedule: Schedule) -> tuple[Record, Schedule | None]:

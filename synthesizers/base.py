@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import msgspec
 
+from schedules import Schedule
 from topologies import Fabric
 from topologies.exceptions import OptionError
 from topologies.readers.json_struct import choices
 
 if TYPE_CHECKING:
-    from schedules import Schedule
     from synthesizers.problem import Problem
 
 
@@ -54,6 +54,9 @@ class Synthesizer(ABC):
         Changed whenever the same problem may get another schedule.
     chooses_network : bool
         Whether it also chooses the network where the problem's topology is a `Fabric`.
+    cost : float
+        About how many seconds a problem of a thousand deliveries takes it, by which `auto` orders and budgets; the
+        default is that of a closed form tuned by simulation.
     Options : type
         A frozen `msgspec.Struct` (see `OptionsBase`).
     """
@@ -62,6 +65,7 @@ class Synthesizer(ABC):
     reference: ClassVar[str]
     version: ClassVar[str] = "1"
     chooses_network: ClassVar[bool] = False
+    cost: ClassVar[float] = 0.005
     Options: ClassVar[type[OptionsBase]] = OptionsBase
 
     def supports(self, problem: Problem) -> str | None:  # noqa: ARG002
@@ -99,6 +103,24 @@ def refusal(synthesizer: Synthesizer, problem: Problem) -> object:
     return synthesizer.supports(problem)
 
 
+def mismatch(problem: Problem, schedule: object) -> str | None:
+    """Return why what a synthesizer returned is not a schedule of the problem; None if it is one."""
+    if not isinstance(schedule, Schedule):
+        return f"it returned {type(schedule).__name__}, not a Schedule"
+    if isinstance(problem.topology, Fabric):
+        fault = problem.topology.fault(schedule.topology)
+        if fault:
+            return f"its network is no wiring of {problem.topology.name}: {fault}"
+    elif schedule.topology != problem.topology:
+        return f"its schedule is on {schedule.topology.name}, another network than {problem.topology.name}"
+    asked, got = problem.collective, schedule.collective
+    same = (asked.kind, asked.groups, asked.root, asked.pairs) == (got.kind, got.groups, got.root, got.pairs)
+    resized = asked.kind == "custom" and (asked.part_bytes(problem.size) != got.part_bytes(problem.size)).any()
+    if not same or asked.conditions != got.conditions or resized:
+        return f"its schedule computes {got.describe()}, asked was {asked.describe()}"
+    return None
+
+
 def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> OptionsBase:
     """Return the options of a synthesizer from names and values (text is converted by the option's type).
 
@@ -121,5 +143,6 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
     except ValueError as error:  # msgspec.ValidationError is one
         path = re.search(r"\$\.(\w+)", str(error))
         words = choices(get_type_hints(synthesizer.Options).get(path[1])) if path else []
-        hint = f"; expected one of {', '.join(words)}" if words else ""
+        also = ", or" if "Expected `int` >=" in str(error) else "; expected one of"  # a number, or a word in its place
+        hint = f"{also} {', '.join(words)}" if words else ""
         raise OptionError(f"{synthesizer.name}: bad option: {error}{hint}") from None

@@ -29,6 +29,9 @@ from topologies.exceptions import OptionError
 #: Kinds that go round rings, and for each: whether a chunk sets out from its owner (else from the rank after it).
 _FROM_OWNER = {"all_gather": True, "broadcast": True, "reduce_scatter": False, "all_reduce": False, "reduce": False}
 
+#: A time limit of fewer seconds leaves the searches for rings that much less effort.
+_ALL_EFFORT_S = 20.0
+
 #: The rings of every group of two ranks and more; all groups have the same number of them.
 _Rings = list[list[Circuit]]
 
@@ -123,6 +126,8 @@ def _choices(problem: Problem, options: RingOptions) -> list[_Rings]:
             raise OptionError(f"ring: order names {len(ranks)} ranks for a group of {len(group)}")
     if not groups:
         return [[]]
+    limit = problem.time_limit_s
+    share = 1.0 if limit is None else min(limit / _ALL_EFFORT_S, 1.0)
     choices: list[_Rings] = []
     counts: list[int | None] = [1, None] if options.rings == "auto" else [options.rings]
     for direction in ("one_way", "two_way"):
@@ -130,11 +135,11 @@ def _choices(problem: Problem, options: RingOptions) -> list[_Rings]:
             continue
         two_way = direction == "two_way"
         for count in [1] if ranks else counts:
-            found = [[] if ranks else disjoint_rings(topology, group, count, two_way) for group in groups]
+            found = [[] if ranks else disjoint_rings(topology, group, count, two_way, share) for group in groups]
             # A network without a ring, or without one both ways, still has a routed one: its steps share links.
             for place, group in enumerate(groups):
                 if not found[place]:
-                    single = [] if ranks or not two_way else disjoint_rings(topology, group, 1)
+                    single = [] if ranks or not two_way else disjoint_rings(topology, group, 1, share=share)
                     order = _places(group, single[0]) if single else ranks or None
                     found[place] = routed_ring(topology, group, order)[: 1 + two_way]
             fewest = min(map(len, found))

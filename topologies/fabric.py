@@ -25,6 +25,7 @@ from topologies.shape import (
     PerDimension,
     checked_sizes,
     per_dimension,
+    refuse_oversize,
     short_name,
 )
 from topologies.topology import Topology
@@ -114,6 +115,7 @@ class Fabric(Topology):
 
         Every server has its ports' bandwidth to and from one switch in the middle, and a link's latency on the way in.
         """
+        refuse_oversize(self.name, 2 * self.num_npus)  # in this name, not that of the switch in the middle
         total = self.ports * self.port_gbps
         middle = switch(self.num_npus, total, 0.0)
         latency = np.where(middle.dst >= self.num_npus, self.port_latency_us, 0.0)

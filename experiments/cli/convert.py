@@ -82,6 +82,7 @@ def convert(
     facts = [("written to", target), ("collective", schedule.collective.describe())]
     if needs is not None:
         facts += [
+            ("written as", needs.coll),
             ("channels", str(needs.channels)),
             ("threadblocks", f"{needs.threadblocks} a GPU"),
             ("steps", f"{needs.steps} a threadblock"),

@@ -11,6 +11,7 @@ from experiments.cli.output import (
     number,
     print_facts,
     print_json,
+    print_table,
     progress,
     remark,
     require_writable,
@@ -70,12 +71,14 @@ def synthesize(
 ) -> None:
     """Make a schedule, verify it, and score it beside the bound.
 
-    Options of the synthesizer have their own defaults here; compare tunes them (see its help).
+    Options of the synthesizer have their own defaults here; compare tunes them (see its help). With -m auto the best of
+    all synthesizers within a budget is taken, and the league of all is printed.
     """
     from experiments.evaluate import evaluate
     from experiments.interruption import raise_if_interrupted
     from simulator import LinkModel
     from synthesizers import Problem, parse_options
+    from synthesizers.auto import Auto
     from topologies import OptionError
 
     collective = build_collective(topology, kind, **asked)
@@ -104,9 +107,12 @@ def synthesize(
     if out is not None:
         _save(record, schedule, out)
     if as_json:
-        print_json(_content(record) | ({"out": out} if out is not None else {}))
+        league = {"league": schedule.notes["league"]} if "league" in schedule.notes else {}
+        print_json(_content(record) | league | ({"out": out} if out is not None else {}))
         return
     _print(record, out)
+    if isinstance(synthesizer, Auto):
+        _print_league(schedule)
 
 
 def _content(record: Record) -> dict[str, Any]:
@@ -151,3 +157,17 @@ def _print(record: Record, out: str | None) -> None:
     if out is not None:
         facts.append(("written to", out))
     print_facts(facts)
+
+
+def _print_league(schedule: Schedule) -> None:
+    """Print who was tried by `auto`: what was timed, best first, then the others with the reason."""
+    league = schedule.notes["league"]
+    timed = [
+        (line["name"], number(line["time_us"]), share(line["efficiency"]))
+        for line in league
+        if line["time_us"] is not None
+    ]
+    print_table(("league", "time\nus", "effi-\nciency"), timed, f"\nchosen: {schedule.notes['chosen']}", right=(1, 2))
+    others = [(line["name"], f"{line['status']}:", line["reason"]) for line in league if line["time_us"] is None]
+    if others:
+        print_table(("not timed", "", "reason"), others)

@@ -217,6 +217,11 @@ def _entrants(experiment: Experiment, document: Document) -> Iterator[_Taking]:
 def _require_options(name: str, options: dict[str, Any], place: Place, document: Document) -> None:
     """Refuse a synthesizer that does not exist, and options that it does not have; a broken one is a failed row."""
     plugin, at = discover().get(name), place
+    alone, colon, given = name.partition(":")
+    if plugin is None and colon and alone in discover():
+        told = ", ".join(each.replace("=", ": ", 1) for each in given.split(","))
+        raise document.error((*place, "synthesizer"), f"synthesizer {name!r}: in a file options stand apart, "
+                             f"{{synthesizer: {alone}, options: {{{told}}}}}")  # fmt: skip
     try:
         if plugin is None or plugin.synthesizer is not None:
             synthesizer = find(name)

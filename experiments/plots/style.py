@@ -34,9 +34,14 @@ LABELS = {
     "binomial": "Binomial tree",
     "bruck": "Bruck",
     "pairwise": "Pairwise",
+    "bfb": "BFB",
+    "alltoall_lp": "AllToAll LP",
     "tacos": "TACOS",
     "taccl": "TACCL",
+    "sccl": "SCCL",
+    "exact": "Exact optimum",
     "topoopt": "TopoOpt",
+    "forest": "ForestColl",
 }
 
 #: Colours stay with a synthesizer from plot to plot, whichever others it is drawn with. There are not enough that
@@ -49,6 +54,7 @@ _COLOURS = {
     "tacos": "#D55E00",
     "taccl": "#E69F00",
     "topoopt": "#882255",
+    "forest": "#661100",
 }
 _OTHERS = ("#999999", "#F0E442", "#44AA99", "#332288")
 

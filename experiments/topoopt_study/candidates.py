@@ -49,16 +49,18 @@ def candidates(setting: Setting, network: Topology, placement: Placement) -> tup
     """
     start = placement.start()
     if isinstance(network, Fabric) and setting.network != "matching":
-        variant: Variant = "released" if setting.network == "topoopt_released" else "paper"
+        variants: tuple[Variant, ...] = (
+            ("released",) if setting.network == "topoopt_released" else ("paper", "released")
+        )
         found: Found[Any] = (
             random_search(network, placement, budget=setting.budget, seed=setting.seed)
             if setting.network == "topoopt_random"
             else alternate(
-                network, placement, budget=setting.budget, rounds=_ROUNDS, variant=variant, seed=setting.seed
+                network, placement, budget=setting.budget, rounds=_ROUNDS, variants=variants, seed=setting.seed
             )
         )
         demand = placement.demand(start)
-        first = find_topology(network, demand, variant, "sent")
+        first = find_topology(network, demand, variants[0], "sent")
         assert found.wiring is not None
         tried = [_on(start, demand, first.topology, circuits(first)),
                  _on(found.strategy, found.demand, found.wiring.topology, circuits(found.wiring))]  # fmt: skip

@@ -107,6 +107,10 @@ def read_settings(path: Path) -> list[Setting]:
             if not values or min(values) < least:
                 found_there = ", ".join(map(str, values)) or "none"
                 raise document.error((*place, key), f"{key}: expected {least} or more, found {found_there}")
+        for key, listed in (("ports", case.ports), ("seeds", case.seeds)):
+            twice = [value for at, value in enumerate(listed) if value in listed[:at]]
+            if twice:
+                raise document.error((*place, key), f"{key}: {twice[0]} stands there twice; expected each once")
         widths = [
             _quantity(document, each, parse_bandwidth, (*place, "bandwidth", number))
             for number, each in enumerate(case.bandwidth)

@@ -74,9 +74,11 @@ class Placement:
     def neighbour(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
         """Return the strategy after one random change that fits into memory.
 
-        One table goes to another server, two tables on different servers change places, one table is copied to every
-        server, or one entry of the layers is split otherwise; each of those with equal probability. A table that every
-        server has goes to one server by the first.
+        Where there are both, tables and layers change with equal probability. One table goes to another server, one of
+        a server that holds most goes to one that holds least, two tables on different servers change places, or one
+        table is copied to every server, each as likely; a table that every server has goes to one server by the first.
+        One entry of the layers is split otherwise, or, as likely, all entries of its kind that are split as it is and
+        can be split so.
 
         Parameters
         ----------
@@ -96,10 +98,11 @@ class Placement:
             `strategy` is not one for these servers.
         """
         require(self.workload, strategy, self.servers)
-        changes = [self._moved, self._swapped, self._copied] if self.workload.tables else []
-        changes = [*changes, self._resplit] if self._splittable else changes
+        changes = [[self._moved, self._evened, self._swapped, self._copied]] if self.workload.tables else []
+        changes += [[self._resplit, self._resplit_alike]] if self._splittable else []
         for _ in range(_TRIES if changes else 0):
-            changed = changes[rng.integers(len(changes))](strategy, rng)
+            of_kind = changes[rng.integers(len(changes))]
+            changed = of_kind[rng.integers(len(of_kind))](strategy, rng)
             if changed is not None and self._fits(changed):
                 return changed
         return strategy
@@ -127,6 +130,17 @@ class Placement:
         table, server = int(rng.integers(len(strategy.owners))), int(rng.integers(self.servers))
         return None if strategy.owners[table] == server else _owned(strategy, {table: server})
 
+    def _evened(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
+        """Return the strategy with a table of a server that holds most on one that holds least; None of even ones."""
+        held = np.bincount(
+            np.array([each for each in strategy.owners if each is not None], int), minlength=self.servers
+        )
+        if held.max() - held.min() < 2:
+            return None
+        tables = [at for at, owner in enumerate(strategy.owners) if owner is not None and held[owner] == held.max()]
+        idle = np.flatnonzero(held == held.min())
+        return _owned(strategy, {tables[rng.integers(len(tables))]: int(idle[rng.integers(len(idle))])})
+
     def _swapped(self, strategy: Strategy, rng: np.random.Generator) -> Strategy | None:
         """Return the strategy with two tables in each other's place; None if that changes nothing."""
         one, other = rng.integers(len(strategy.owners), size=2).tolist()
@@ -141,12 +155,22 @@ class Placement:
         return None if strategy.owners[table] is None else _owned(strategy, {table: None})
 
     def _resplit(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
-        """Return the strategy with a layer split otherwise."""
+        """Return the strategy with a layer split otherwise: the next way up or down, or as likely any other."""
         layer = self._splittable[rng.integers(len(self._splittable))]
-        others = [split for split in splits_of(self.workload.layers[layer], self.servers)
-                  if split != strategy.splits[layer]]  # fmt: skip
-        splits = list(strategy.splits)
+        ways = splits_of(self.workload.layers[layer], self.servers)
+        at, splits = ways.index(strategy.splits[layer]), list(strategy.splits)
+        others = ways[max(at - 1, 0) : at] + ways[at + 1 : at + 2] if rng.integers(2) else ways[:at] + ways[at + 1 :]
         splits[layer] = others[rng.integers(len(others))]
+        return replace(strategy, splits=tuple(splits))
+
+    def _resplit_alike(self, strategy: Strategy, rng: np.random.Generator) -> Strategy:
+        """Return the strategy with a layer and those like it split otherwise."""
+        changed, layers = self._resplit(strategy, rng), self.workload.layers
+        (at,) = (index for index, split in enumerate(changed.splits) if split != strategy.splits[index])
+        alike = [layer.kind == layers[at].kind and split == strategy.splits[at]
+                 and changed.splits[at] in splits_of(layer, self.servers)
+                 for layer, split in zip(layers, strategy.splits, strict=True)]  # fmt: skip
+        splits = (changed.splits[at] if like else split for like, split in zip(alike, strategy.splits, strict=True))
         return replace(strategy, splits=tuple(splits))
 
 

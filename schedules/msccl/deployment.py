@@ -21,6 +21,8 @@ class Deployment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes
     ----------
+    coll : str
+        MSCCL's name of it; ``custom`` for what it has no name for.
     channels, threadblocks, steps : int
         Of the algorithm; of a GPU; of a threadblock.
     scratch : int
@@ -30,6 +32,7 @@ class Deployment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         What is past the limits of the runtime; nothing where all is within.
     """
 
+    coll: str
     channels: int
     threadblocks: int
     steps: int
@@ -49,6 +52,6 @@ def deployment_of(algorithm: Algorithm) -> Deployment:
     }
     over = [f"{count} {name}, at most {limit} run" for name, (count, limit) in found.items() if count > limit]
     return Deployment(
-        found["channels"][0], found["threadblocks"][0], found["steps"][0],
+        algorithm.collective, found["channels"][0], found["threadblocks"][0], found["steps"][0],
         max((gpu.scratch_chunks for gpu in algorithm.gpus), default=0), algorithm.chunks, "; ".join(over),
     )  # fmt: skip

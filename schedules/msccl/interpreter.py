@@ -8,6 +8,7 @@ have finished (Mattern 1988), so a race is found even where this order happens t
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ from schedules.msccl.conditions import Conditions, Place
 from schedules.msccl.faults import MscclFault, step_fault, step_name
 from schedules.msccl.step_graph import StepGraph
 from topologies.memory import require_memory
+
+#: Bytes of clocks after which the system is asked whether there is room for more.
+_ASK_AGAIN = 2**28
 
 UNKNOWN = "no known postcondition"
 
@@ -93,16 +97,19 @@ class _Run:
     def __init__(self, graph: StepGraph, conditions: Conditions) -> None:
         self.graph, self.conditions, self.algorithm = graph, conditions, graph.algorithm
         threads = len(graph.first) - 1
-        require_memory(threads * threads * 4, f"the clocks of {threads} threadblocks")
         self._memory: dict[Place, Value] = {}
         self._writer: dict[Place, int] = {}  # the last step that wrote a place
         self._readers: dict[Place, dict[int, int]] = {}  # since then, the last step of each threadblock that read it
         self._sent: dict[int, list[Value]] = {}
-        # Steps of each threadblock known to have finished. An array is never changed, so it may be shared.
-        self._clock = [np.zeros(threads, np.int32)] * threads
-        awaited = set(graph.send_of.values()) | {graph.dependency(number) for number in range(len(graph.place))}
-        self._awaited = awaited - {-1}
+        # Steps of each threadblock known to have finished. An array is never changed, so it may be shared; what nobody
+        # will ask for again is given up, or an exchange of hundreds of GPUs would not fit in memory.
+        self._nothing = np.zeros(threads, np.int32)
+        self._clock = [self._nothing] * threads
+        self._news: list[int] = []  # what the step at hand has waited for, and its threadblock did not know yet
+        self._waiting = Counter(graph.send_of.values())
+        self._waiting.update(graph.dependency(number) for number in range(len(graph.place)))
         self._known: dict[int, np.ndarray] = {}  # the clock of each awaited step as it finished
+        self._made = 0
 
     def step(self, number: int) -> None:
         """Run one step."""
@@ -111,8 +118,8 @@ class _Run:
         thread = self.graph.block[number]
         send = self.graph.send_of.get(number, -1)
         for earlier in (self.graph.dependency(number), send):
-            if earlier >= 0:
-                self._learn(thread, earlier)
+            if earlier >= 0 and not self._before(earlier, thread):
+                self._news.append(earlier)
         received = self._sent.pop(send) if send >= 0 else []
         values = self._read(number, step, gpu) if step.kind in READS else received
         if step.kind in READS and step.kind in RECEIVES:
@@ -123,8 +130,7 @@ class _Run:
             self._write(number, step, gpu, values)
         if step.kind in SENDS:
             self._sent[number] = values
-        if number in self._awaited:
-            self._known[number] = self._clock[thread]
+        self._finish(number, thread)
 
     def check_end(self) -> None:
         """Refuse memory that is not as the postcondition says; the place named is the last that wrote it."""
@@ -141,20 +147,40 @@ class _Run:
                 f"is labelled {conditions.kind}, but every gpu ends with the sum of all chunks: an allreduce", 1
             )
 
-    def _learn(self, thread: int, earlier: int) -> None:
-        """Let a threadblock know that a step of another has finished, and all that that one knew."""
-        other, mine = self.graph.block[earlier], self._clock[thread]
-        finished = earlier - self.graph.first[other] + 1
-        if other == thread or mine[other] >= finished:
-            return
-        joined = np.maximum(mine, self._known[earlier])
-        joined[other] = max(int(joined[other]), finished)
-        self._clock[thread] = joined
+    def _finish(self, number: int, thread: int) -> None:
+        """Let a threadblock keep what it has learned, if anybody can still ask for it, and forget what is done."""
+        last = number + 1 == self.graph.first[thread + 1]
+        if self._news and (self._waiting[number] or not last):
+            joined = self._clock[thread].copy()
+            for earlier in self._news:
+                other = self.graph.block[earlier]
+                np.maximum(joined, self._known[earlier], out=joined)
+                joined[other] = max(int(joined[other]), earlier - self.graph.first[other] + 1)
+            self._clock[thread] = joined
+            self._made += joined.nbytes
+            if self._made > _ASK_AGAIN:
+                require_memory(2 * _ASK_AGAIN, f"what {len(joined)} threadblocks know of each other")
+                self._made = 0
+        self._news = []
+        if self._waiting[number]:
+            self._known[number] = self._clock[thread]
+        if last:
+            self._clock[thread] = self._nothing
+        for earlier in (self.graph.dependency(number), self.graph.send_of.get(number, -1)):
+            if earlier >= 0:
+                self._waiting[earlier] -= 1
+                if not self._waiting[earlier]:
+                    del self._known[earlier]
 
     def _before(self, earlier: int, thread: int) -> bool:
         """Return whether a step has finished, in every run, before what a threadblock does now."""
         other = self.graph.block[earlier]
-        return other == thread or bool(self._clock[thread][other] > earlier - self.graph.first[other])
+        index = earlier - self.graph.first[other]
+        if other == thread or self._clock[thread][other] > index:
+            return True
+        return any(
+            self._known[new][other] > index or (self.graph.block[new] == other and new >= earlier) for new in self._news
+        )
 
     def _places(self, number: int, step: Step, gpu: int, target: bool) -> list[Place]:
         """Return the places of a step's source or target, which must lie within their buffer."""

@@ -50,9 +50,10 @@ def is_msccl_file(path: str | os.PathLike[str]) -> bool:
 
 def looks_like_msccl(start: bytes) -> bool:
     """Return whether a text's start is that of MSCCL XML: its first element, after comments, is ``algo``."""
-    text = start.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
-    text = re.sub(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>|\s+", "", text, flags=re.DOTALL)
-    return re.match(r"<algo\b", text) is not None or re.match(r"<algo(name|ngpus|nch|proto|coll)", text) is not None
+    # Possessive: what has been passed over is not tried again, so that hostile starts cost no time.
+    before = r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(\[.*?\]\s*+)?>)*+"
+    text = start.decode("utf-8", "replace").removeprefix("\ufeff")
+    return re.match(rf"{before}<algo\b", text, re.DOTALL) is not None
 
 
 def load_msccl(path: str | os.PathLike[str]) -> Algorithm:

@@ -80,6 +80,8 @@ class Placement:
             raise ScheduleError(f"{problem.kind}: its shards weigh {sorted(totals)[:4]}; MSCCL needs equal ones")
         self._before = (np.cumsum(shards, axis=1) - shards).ravel().tolist()  # within its shard
         self._shard = totals.pop() if len(totals) == 1 else 0
+        # Of each NPU, the chunks that it starts and ends with.
+        self._held = _by_npu(problem, problem.initial), _by_npu(problem, problem.final)
         self._lists: dict[tuple[int, bool], dict[int, int]] = {}
         if self.name == "custom":
             held = [self._listed(npu, end) for npu in self.gpu_of for end in (False, True)]
@@ -92,21 +94,10 @@ class Placement:
                 f"the schedule would need {self.total} chunks in MSCCL's form; at most {_MAX_CHUNKS} are written: give "
                 "fewer chunks, or weights that are closer to equal"
             )
-        self._members = [frozenset(problem.set_of(index).tolist()) for index in range(len(problem.set_start) - 1)]
 
-    def starts(self, npu: int, chunk: int) -> bool:
-        """Return whether an NPU holds a chunk (or a contribution to it) at the start."""
-        return npu in self._members[self.problem.initial[chunk]]
-
-    def ends(self, npu: int, chunk: int) -> bool:
-        """Return whether an NPU must hold a chunk at the end."""
-        return npu in self._members[self.problem.final[chunk]]
-
-    def chunks_ending(self, npu: int) -> list[int]:
-        """Return the chunks that an NPU must hold at the end."""
-        wanted = np.array([npu in members for members in self._members], bool)
-        found: list[int] = np.flatnonzero(wanted[self.problem.final]).tolist()
-        return found
+    def chunks(self, npu: int, end: bool) -> dict[int, None]:
+        """Return the chunks that an NPU holds (or a contribution to them) at the start, or must hold at the end."""
+        return self._held[end].get(npu, {})
 
     def input_spot(self, npu: int, chunk: int) -> Spot:
         """Return where an NPU finds what it starts with, in the first instance."""
@@ -163,10 +154,8 @@ class Placement:
     def _listed(self, npu: int, end: bool) -> dict[int, int]:
         """Return the offsets of the chunks that an NPU of a custom collective starts (or ends) with, in their order."""
         if (npu, end) not in self._lists:
-            problem, offset, found = self.problem, 0, {}
-            sets = problem.final if end else problem.initial
-            inside = [npu in problem.set_of(index) for index in range(len(problem.set_start) - 1)]
-            for chunk in np.flatnonzero(np.array(inside, bool)[sets]).tolist():
+            offset, found = 0, {}
+            for chunk in self.chunks(npu, end):
                 found[chunk] = offset
                 offset += self.width[chunk]
             self._lists[npu, end] = found
@@ -175,6 +164,16 @@ class Placement:
     def _length(self, listed: dict[int, int]) -> int:
         """Return the chunks of MSCCL that a list of chunks takes."""
         return sum(self.width[chunk] for chunk in listed)
+
+
+def _by_npu(problem: Collective, sets: np.ndarray) -> dict[int, dict[int, None]]:
+    """Return, for each NPU, the chunks whose set it is in, ascending."""
+    members = [problem.set_of(index).tolist() for index in range(len(problem.set_start) - 1)]
+    found: dict[int, dict[int, None]] = {}
+    for chunk, index in enumerate(sets.tolist()):
+        for npu in members[index]:
+            found.setdefault(npu, {})[chunk] = None
+    return found
 
 
 def _widths(problem: Collective) -> list[int]:

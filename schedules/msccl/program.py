@@ -40,8 +40,8 @@ class _Action:
     count: int
     thread: int  # its threadblock, numbered through all GPUs
     rank: int  # its place in its threadblock
-    waits: list[_Action] = field(default_factory=list)
-    known: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # of each threadblock, actions done before
+    waits: list[_Action]
+    known: np.ndarray  # of each threadblock, how many actions are done before
     last_step: int = 0
     awaited: bool = False
 
@@ -96,11 +96,11 @@ class _Builder:
         self._spots: dict[tuple[int, int], _Spots] = {}
         arrivals = sorted(messages, key=lambda message: message.received, reverse=True)
         first = {(message.target, message.chunks[0]): message for message in arrivals}
-        final = ((npu, chunk) for npu in placement.gpu_of for chunk in placement.chunks_ending(npu))
+        final = ((npu, chunk) for npu in placement.gpu_of for chunk in placement.chunks(npu, end=True))
         senders = ((message.source, message.chunks[0]) for message in messages)
         for npu, chunk in sorted({*first, *final, *senders}):
-            start = placement.input_spot(npu, chunk) if placement.starts(npu, chunk) else None
-            home = placement.output_spot(npu, chunk) if placement.ends(npu, chunk) else None
+            start = placement.input_spot(npu, chunk) if chunk in placement.chunks(npu, end=False) else None
+            home = placement.output_spot(npu, chunk) if chunk in placement.chunks(npu, end=True) else None
             arrival = first.get((npu, chunk))
             if arrival is not None and home is None:
                 # By ascending chunks, so that those of one message are often adjacent.
@@ -224,16 +224,16 @@ class _Builder:
         key = npu, connection
         previous = self._last.get(key)
         thread = self._threads.setdefault(key, len(self._threads))
-        action = _Action(connection, kind, source, target, count, thread, 0 if previous is None else previous.rank + 1)
         known = self._nothing if previous is None else previous.known
         if sent is not None:
             known = _joined(known, sent)
         missing = {id(each): each for each in before if each.thread != thread and not _has(known, each)}.values()
-        action.waits = [each for each in missing if not any(_follows(other, each) for other in missing)]
-        for other in action.waits:
+        waits = [each for each in missing if not any(_follows(other, each) for other in missing)]
+        for other in waits:
             other.awaited = True
             known = _joined(known, other)
-        action.known = known
+        rank = 0 if previous is None else previous.rank + 1
+        action = _Action(connection, kind, source, target, count, thread, rank, waits, known)
         self._actions[npu].append(action)
         self._last[key] = action
         return action

@@ -2,7 +2,8 @@
 
 First orders that often fit (`families`), then for cabled networks of more than a few NPUs joined 2-factors
 (`factors`), then exact search, and where that stays undecided rings are packed one by one (`exact`). All searches of a
-call share their effort, so that it ends in about a second on a network of up to 64 NPUs.
+call share their effort, so that it ends in about a second on a network of up to 64 NPUs. Links of very different widths
+make rings of the narrowest by the thousand, into which nobody cuts data: that many are not looked for.
 """
 
 from __future__ import annotations
@@ -26,9 +27,12 @@ _FEW = 24
 #: rings, of a last one for a single ring, and of packing as many as fit.
 _USUAL, _SEARCHES, _ONE, _PACKING = 64, 1.0, 0.15, 0.3
 
+#: Rings at most; in a large group one for each other member, which is what a fully connected one has.
+_MOST_RINGS = 64
+
 
 def disjoint_rings(
-    topology: Topology, group: Sequence[int], count: int | None = None, two_way: bool = False
+    topology: Topology, group: Sequence[int], count: int | None = None, two_way: bool = False, share: float = 1.0
 ) -> list[Circuit]:
     """Return arc-disjoint Hamiltonian rings of a group, as wide in all as was found.
 
@@ -42,24 +46,28 @@ def disjoint_rings(
         At most so many rings, each on the widest links that carry them; None: the number of the largest total width.
     two_way : bool
         Each ring is followed by its reverse, which is disjoint from all the others too.
+    share : float
+        How much of the usual effort the searches may use.
 
     Returns
     -------
     rings : list of Circuit
         Empty where none was found. The same arguments give the same rings: effort is counted, not timed.
     """
-    return list(_found(topology, tuple(group), count, two_way))
+    return list(_found(topology, tuple(group), count, two_way, share))
 
 
 @lru_cache(maxsize=128)
-def _found(topology: Topology, group: tuple[int, ...], count: int | None, two_way: bool) -> tuple[Circuit, ...]:
+def _found(
+    topology: Topology, group: tuple[int, ...], count: int | None, two_way: bool, share: float
+) -> tuple[Circuit, ...]:
     """Return the rings; kept, as every collective and size on a network asks for the same ones."""
     members = np.asarray(group, np.int64)
     wide = np.unique(topology.bandwidth_gbps)[::-1]
     attempts = []
     for unit in wide[:: max(1, len(wide) // 4)].tolist() if len(wide) > 4 else wide.tolist():
         arcs = arcs_between(topology, members, unit, two_way)
-        most = most_rings(arcs) // (2 if two_way else 1)
+        most = min(most_rings(arcs) // (2 if two_way else 1), max(_MOST_RINGS, len(members) - 1))
         if count is not None:
             most = min(most, count)
         # Large cabled networks are searched in two-way rings only: an odd number of one-way ones is for exact search.
@@ -72,7 +80,8 @@ def _found(topology: Topology, group: tuple[int, ...], count: int | None, two_wa
 
     attempts.sort(key=lambda attempt: worth(*attempt[:2]), reverse=True)
     scale = max(1.0, len(members) / _USUAL)
-    effort, packing, failed = Effort(_SEARCHES * scale, scale), Effort(_PACKING * scale, scale), 0.0
+    all_of_it = scale * share
+    effort, packing, failed = Effort(_SEARCHES * all_of_it, scale), Effort(_PACKING * all_of_it, scale), 0.0
     best: tuple[tuple[float, float], list[Circuit]] = (0.0, 0.0), []
     packed = set()
     for number, unit, arcs in attempts:
@@ -83,7 +92,7 @@ def _found(topology: Topology, group: tuple[int, ...], count: int | None, two_wa
             continue
         failed = number * unit
         if number == 1:
-            effort.left = max(effort.left, _ONE * scale)
+            effort.left = max(effort.left, _ONE * all_of_it)
         effort.undecided = False
         orders = _search(arcs, number, two_way, effort)
         if not orders and effort.undecided and unit not in packed:

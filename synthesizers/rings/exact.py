@@ -20,8 +20,8 @@ _MAX_CHOICES = 12_000
 #: Limits of one model in deterministic seconds: all rings at once, and a few of them in an exchange.
 _ALL, _FEW = 0.1, 0.1
 
-#: What a choice costs before the solver starts, in deterministic seconds.
-_BUILDING = 5e-6
+#: What a model costs in deterministic seconds before the solver counts anything: itself, and each of its choices.
+_STARTING, _BUILDING = 1e-3, 5e-6
 
 #: So often as many rings are exchanged, each time others, before one more is.
 _TRIES = 3
@@ -55,7 +55,7 @@ def exact_rings(
     if choices > _MAX_CHOICES or effort.left <= 0:
         effort.undecided = True
         return []
-    effort.left -= choices * _BUILDING
+    effort.left -= _STARTING + choices * _BUILDING
     model = cp_model.CpModel()
     back = arcs.table[arcs.head, arcs.tail]
     usable = np.flatnonzero(back >= 0) if two_way else np.arange(len(arcs.tail))

@@ -53,7 +53,7 @@ def derived_networks(topology: Topology, demand: Demand, model: LinkModel, last:
             if networks:
                 continue
             wires = everything
-        maps = WireMaps(wires, Costs(wires, model), message)
+        maps = WireMaps(wires, Costs(wires, model), message, last)
         symmetries = free_symmetries(maps, topology.num_npus, last)
         networks.append(Network(wires, box, symmetries=symmetries, origin="auto"))
     return networks

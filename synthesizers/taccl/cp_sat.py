@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -27,6 +28,27 @@ def configured(limits: Limits, spent_s: float) -> Any:
     if limits.seconds is not None:
         parameters.max_time_in_seconds = max(limits.seconds - spent_s, 0.01)
     return solver
+
+
+def solved(solver: Any, model: Any) -> tuple[str, bool]:
+    """Run a configured solver; return what it said, and whether the wall clock ended it.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The search is stopped first.
+    """
+    from ortools.sat.python import cp_model
+
+    status = wait_for(lambda: solver.solve(model), solver.stop_search)
+    words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}
+    word = words.get(status, NOTHING)
+    if word not in (FEASIBLE, NOTHING) or math.isinf(solver.parameters.max_time_in_seconds):
+        return word, False
+    # What it reports as its time may be a little short of the limit that ended it; its effort tells.
+    given, response = solver.parameters, solver.response_proto
+    effort = response.deterministic_time >= given.max_deterministic_time
+    return word, not effort and response.num_conflicts < given.max_number_of_conflicts
 
 
 def solve_cp_sat(model: Model, limits: Limits) -> Solution:
@@ -57,15 +79,8 @@ def solve_cp_sat(model: Model, limits: Limits) -> Solution:
         work.add_hint(variables[variable], value)
     work.minimize(total(model.objective))
     solver = configured(limits, time.perf_counter() - begin)
-    status = wait_for(lambda: solver.solve(work), solver.stop_search)
+    word, by_clock = solved(solver, work)
     seconds = time.perf_counter() - begin
-    words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}
-    word = words.get(status, NOTHING)
-    by_clock = (
-        word in (FEASIBLE, NOTHING)
-        and limits.seconds is not None
-        and solver.wall_time >= solver.parameters.max_time_in_seconds
-    )
     if word not in (OPTIMAL, FEASIBLE):
         return Solution(word, [], None, None, "cp_sat", seconds, by_clock)
     values = [float(solver.value(variable)) for variable in variables]

@@ -3,6 +3,9 @@
 The stages of TACCL (arXiv 2111.04867) relax the order first and then keep to the routes; here each send of a chunk over
 a wire is an interval that may be absent, the intervals of a port do not overlap, and the last arrival is minimised
 (CP-SAT). It starts from the best plan so far and knows no messages.
+
+Times are whole steps. A chunk that comes in a round of sends to where it went out would need no source if all of them
+took no step; so a step is no longer than the shortest send, and sends that take none all the same are counted.
 """
 
 from __future__ import annotations
@@ -13,20 +16,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from synthesizers.taccl.costs import Costs
-from synthesizers.taccl.cp_sat import configured
+from synthesizers.taccl.cp_sat import configured, solved
 from synthesizers.taccl.demand import Demand
-from synthesizers.taccl.model import FEASIBLE, INFEASIBLE, NOTHING, OPTIMAL, Limits, Solution
+from synthesizers.taccl.model import FEASIBLE, OPTIMAL, Limits, Solution
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.orbits import Orbits, Pair, orbits_of
 from synthesizers.taccl.plan import Plan, timed
 from synthesizers.taccl.routing import trimmed
-from synthesizers.taccl.waiting import wait_for
 
 #: Pairs of chunk and wire at most, orbits counted once.
 MOST_PAIRS = 500
 
-#: Steps into which the time of the best plan is divided; durations are rounded down, and timed exactly afterwards.
-STEPS = 20_000
+#: Steps into which the time of the best plan is divided, and at most, so that the shortest send takes one; durations
+#: are rounded down, and timed exactly afterwards.
+STEPS, MOST_STEPS = 20_000, 10**9
 
 
 def exact_plan(
@@ -37,28 +40,23 @@ def exact_plan(
     best: Plan,
     limits: Limits,
     symmetric: bool,
-) -> tuple[Solution, Plan | None, int] | None:
-    """Return what CP-SAT found, its plan if it beats the best one, and the number of constraints.
+) -> tuple[Solution, Plan | None, tuple[int, int]] | None:
+    """Return what CP-SAT found, its plan if it beats the best one, and how many variables and constraints there were.
 
     None where the problem is too large, or symmetry was asked for and there is none.
     """
     orbits = orbits_of(network, demand, costs, {chunk: allowed[chunk] for chunk in demand.wanted}, symmetric)
     if len(set(orbits.pair.values())) > MOST_PAIRS or (symmetric and not orbits.joined):
         return None
-    from ortools.sat.python import cp_model
-
     begin = time.perf_counter()
     search = _Search(network, demand, costs, orbits, best)
     solver = configured(limits, time.perf_counter() - begin)
-    status = wait_for(lambda: solver.solve(search.model), solver.stop_search)
-    words = {cp_model.OPTIMAL: OPTIMAL, cp_model.FEASIBLE: FEASIBLE, cp_model.INFEASIBLE: INFEASIBLE}
-    word = words.get(status, NOTHING)
-    by_clock = limits.seconds is not None and solver.wall_time >= solver.parameters.max_time_in_seconds
-    seconds, rows = time.perf_counter() - begin, len(search.model.proto.constraints)
+    word, by_clock = solved(solver, search.model)
+    seconds = time.perf_counter() - begin
+    counts = len(search.model.proto.variables), len(search.model.proto.constraints)
     if word not in (OPTIMAL, FEASIBLE):
-        return Solution(word, [], None, None, "cp_sat", seconds, by_clock), None, rows
-    values = [0.0] * len(search.model.proto.variables)
-    solution = Solution(word, values, solver.objective_value * search.step / 1e6,
+        return Solution(word, [], None, None, "cp_sat", seconds, by_clock), None, counts
+    solution = Solution(word, [], solver.objective_value * search.step / 1e6,
                         solver.best_objective_bound * search.step / 1e6, "cp_sat", seconds, by_clock)  # fmt: skip
     sends = []
     for chunk in demand.wanted:
@@ -68,7 +66,7 @@ def exact_plan(
         for depth, wire in enumerate(trimmed(network, demand, chunk, mine)):
             sends.append((solver.value(search.starts[chunk, wire]), depth, chunk, wire))
     plan = timed([(wire, (chunk,)) for _, _, chunk, wire in sorted(sends)], network.wires, demand, costs)
-    return solution, plan if plan.time_ps < best.time_ps else None, rows
+    return solution, plan if plan.time_ps < best.time_ps else None, counts
 
 
 class _Search:
@@ -79,7 +77,8 @@ class _Search:
 
         self.model = model = cp_model.CpModel()
         self.network, self.demand, self.costs, self.orbits = network, demand, costs, orbits
-        self.step = max(best.time_ps // STEPS, 1)
+        shortest = min((time for pair in orbits.pair if (time := self._time(*pair))), default=1)
+        self.step = max(min(best.time_ps // STEPS, shortest), best.time_ps // MOST_STEPS, 1)
         self.most = best.time_ps // self.step
         self.total = model.new_int_var(0, self.most, "")
         roots = sorted(set(orbits.pair.values()))
@@ -88,6 +87,7 @@ class _Search:
         self.used = {pair: taken[root] for pair, root in orbits.pair.items()}
         self.starts = {pair: start[root] for pair, root in orbits.pair.items()}
         self.arrival: dict[Pair, Any] = {}
+        self.sends_before: dict[Pair, Any] = {}
         for chunk in orbits.leaders:
             self._chunk(chunk)
         self._ports()
@@ -101,12 +101,23 @@ class _Search:
                 model.add_hint(start[root], chosen[root] // self.step)
         model.minimize(self.total)
 
+    def _time(self, chunk: int, wire: int) -> int:
+        """Return how long a chunk takes over a wire, in picoseconds."""
+        return self.costs.of(wire, self.demand.nbytes[chunk]).time
+
     def _at(self, chunk: int, npu: int) -> Any:
         """Return the variable of a chunk's arrival."""
         root = self.orbits.place[chunk, npu]
         if root not in self.arrival:
             self.arrival[root] = self.model.new_int_var(0, self.most, "")
         return self.arrival[root]
+
+    def _depth(self, chunk: int, npu: int) -> Any:
+        """Return the variable that grows by one with each send of a chunk that takes no step."""
+        root = self.orbits.place[chunk, npu]
+        if root not in self.sends_before:
+            self.sends_before[root] = self.model.new_int_var(0, self.network.wires.topology.num_npus, "")
+        return self.sends_before[root]
 
     def _chunk(self, chunk: int) -> None:
         """Add receipts and times of a chunk."""
@@ -116,11 +127,14 @@ class _Search:
         into: dict[int, list[Any]] = {npu: [] for npu in targets}
         for wire in mine:
             taken, start = self.used[chunk, wire], self.starts[chunk, wire]
-            lat = self.costs.of(wire, self.demand.nbytes[chunk]).time // self.step
+            lat = self._time(chunk, wire) // self.step
             into.setdefault(wires.dst[wire], []).append(taken)
             model.add(self._at(chunk, wires.dst[wire]) == start + lat).only_enforce_if(taken)
             if wires.src[wire] not in sources:
                 model.add(start >= self._at(chunk, wires.src[wire])).only_enforce_if(taken)
+                if not lat:
+                    before = self._depth(chunk, wires.src[wire])
+                    model.add(self._depth(chunk, wires.dst[wire]) > before).only_enforce_if(taken)
         for npu in sorted(into):
             if npu in targets:
                 model.add_exactly_one(into[npu])

@@ -16,6 +16,7 @@ from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.routing import trimmed
+from synthesizers.taccl.wire_queue import Send, WireQueue
 
 #: How often each chunk is routed anew.
 _ROUNDS = 2
@@ -72,45 +73,57 @@ def _spread(
         for wire in allowed[chunk]:
             onward.setdefault((chunk, wires.src[wire]), []).append(wire)
     copies = [len(sources) for sources in demand.sources]
-    heap: list[tuple[int, int, int, int, int]] = []  # arrival, copies, chunk, wire, ready
+    queues: dict[tuple[int, int], WireQueue] = {}
+    heap: list[tuple[tuple, Send, tuple[int, int]]] = []  # the first of each queue, or what was first
 
-    def arrival(chunk: int, wire: int, ready: int) -> int:
-        cost = costs.of(wire, demand.nbytes[chunk])
-        return max(ready, *(free.get(port, 0) - offset for port, offset, _ in cost.holds)) + cost.time
+    def key(start: int, send: Send) -> tuple[int, int]:
+        return start + costs.of(send[1], demand.nbytes[send[0]]).time, copies[send[0]]
+
+    def gone(send: Send) -> bool:
+        return (send[0], wires.dst[send[1]]) in have
 
     def offer(chunk: int, npu: int, ready: int) -> None:
         for wire in onward.get((chunk, npu), ()):
             if (chunk, wires.dst[wire]) not in have:
-                heapq.heappush(heap, (arrival(chunk, wire, ready), copies[chunk], chunk, wire, ready))
+                name = wire, demand.nbytes[chunk]
+                if name not in queues:
+                    queues[name] = WireQueue(costs.of(*name), key, free, gone)
+                if queues[name].add((chunk, wire), ready):
+                    heapq.heappush(heap, (*queues[name].entry, name))
 
     for chunk in demand.wanted:
         in_time(last)
         for source in demand.sources[chunk]:
             offer(chunk, source, 0)
     routes: list[list[int]] = [[] for _ in demand.sources]
-    looks, most = 0, _LOOKS * len(heap) + 10 * _LOOKS * sum(map(len, demand.targets))
+    looks, most = 0, _LOOKS * len(queues) + 10 * _LOOKS * sum(map(len, demand.targets))
     while heap:
         looks += 1
         if looks % 1000 == 0:
             in_time(last)
             if until is not None and time.perf_counter() > until:
                 most = 0
-        end, few, chunk, wire, ready = heapq.heappop(heap)
-        target = wires.dst[wire]
-        if (chunk, target) in have:
+        *old, name = heapq.heappop(heap)
+        queue = queues[name]
+        if tuple(old) != queue.entry:
+            continue  # another has come before it
+        same = queue.look()
+        if not queue.entry:
             continue
-        now = arrival(chunk, wire, ready)
         # Where many wires share few ports, the times of most offers are out of date: then the first is taken.
-        if (now, copies[chunk]) != (end, few) and looks < most:
-            heapq.heappush(heap, (now, copies[chunk], chunk, wire, ready))
+        if not same and looks < most:
+            heapq.heappush(heap, (*queue.entry, name))
             continue
-        cost = costs.of(wire, demand.nbytes[chunk])
-        for port, offset, held in cost.holds:
-            free[port] = now - cost.time + offset + held
-        have.add((chunk, target))
+        (chunk, wire), start = queue.take()
+        for port, offset, held in queue.cost.holds:
+            free[port] = start + offset + held
+        have.add((chunk, wires.dst[wire]))
         copies[chunk] += 1
         routes[chunk].append(wire)
-        offer(chunk, target, now)
+        queue.look()
+        if queue.entry:
+            heapq.heappush(heap, (*queue.entry, name))
+        offer(chunk, wires.dst[wire], start + queue.cost.time)
     return routes
 
 

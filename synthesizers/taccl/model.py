@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 Terms = list[tuple[int, int]]  # (coefficient, variable)
 
 #: What a solver can say, as recorded: none of them is ever guessed.
-OPTIMAL, FEASIBLE, NOTHING, INFEASIBLE = "optimal", "feasible", "no solution in time", "infeasible"
+OPTIMAL, FEASIBLE, NOTHING, INFEASIBLE = "optimal", "feasible", "no solution within the effort", "infeasible"
+
+#: What is recorded instead of `NOTHING` where it was the clock that ended it.
+LATE = "no solution in time"
 
 
 @dataclass
@@ -24,6 +27,11 @@ class Model:
     rows: list[tuple[Terms, int, int]] = field(default_factory=list)  # terms, low, condition (−1: always)
     objective: Terms = field(default_factory=list)
     hint: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """(variables, constraints)."""
+        return len(self.low), len(self.rows)
 
     def variable(self, low: int, high: int, whole: bool = True) -> int:
         """Return a new variable; `whole=False` lets HiGHS take fractions."""

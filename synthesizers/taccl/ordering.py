@@ -14,16 +14,14 @@ All are tried; the order of the shortest makespan wins.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from synthesizers.taccl.budget import OutOfTime, in_time
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.plan import Plan, Unit, timed
-
-Send = tuple[int, int]  # (chunk, wire)
-_Key = Callable[[int, Send], tuple]
+from synthesizers.taccl.wire_queue import Key, Send, WireQueue
 
 #: Rounds in which latest starts give the priorities.
 _ROUNDS = 3
@@ -63,7 +61,7 @@ def best_order(
         (chunk, wire): int(network.wires.src[wire] not in demand.sources[chunk]) if wire in network.cross else 0
         for chunk, wires in enumerate(routes) for wire in wires
     }  # fmt: skip
-    keys: list[_Key] = [
+    keys: list[Key] = [
         lambda est, send: (est, -rest[send], own[send]) if network.switched else (est, own[send], -rest[send]),
         lambda est, send: (est, -rest[send]) if not network.switched else (est, own[send], -rest[send]),
     ]
@@ -94,7 +92,7 @@ def _by_lateness(
     """Return the plan, or a better one by the key of latest starts, as far as there is time."""
     for _ in range(_ROUNDS):
         late = _latest_starts(best, network, demand, costs)
-        keys: tuple[_Key, ...] = (
+        keys: tuple[Key, ...] = (
             lambda est, send, late=late: (est, late[send]),  # type: ignore[misc]
             lambda est, send, late=late: (late[send], est),  # type: ignore[misc]
         )
@@ -131,7 +129,7 @@ def _rest(network: Network, demand: Demand, costs: Costs, routes: Sequence[Seque
 
 
 def _listed(
-    network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], key: _Key, until: float | None
+    network: Network, demand: Demand, costs: Costs, routes: Sequence[Sequence[int]], key: Key, until: float | None
 ) -> Plan:
     """Return the plan of list scheduling by a key, which never falls as est grows; `OutOfTime` past `until`."""
     in_time(until)
@@ -145,20 +143,22 @@ def _listed(
                 own_left[wire] = own_left.get(wire, 0) + 1
     free: dict[int, int] = {}
     held_back: dict[int, list[tuple[Send, int]]] = {}
-    heap: list[tuple[tuple, Send, int]] = []
-
-    def earliest(send: Send, ready: int) -> int:
-        est = ready
-        for port, offset, _ in costs.of(send[1], demand.nbytes[send[0]]).holds:
-            est = max(est, free.get(port, 0) - offset)
-        return est
+    queues: dict[tuple[int, int], WireQueue] = {}
+    heap: list[tuple[tuple, Send, tuple[int, int]]] = []  # the first of each queue, or what was first
 
     def offer(chunk: int, npu: int, ready: int) -> None:
         for wire in onward.get((chunk, npu), ()):
             if own_left.get(wire) and npu not in demand.sources[chunk]:
                 held_back.setdefault(wire, []).append(((chunk, wire), ready))
             else:
-                heapq.heappush(heap, (key(earliest((chunk, wire), ready), (chunk, wire)), (chunk, wire), ready))
+                enter((chunk, wire), ready)
+
+    def enter(send: Send, ready: int) -> None:
+        name = send[1], demand.nbytes[send[0]]
+        if name not in queues:
+            queues[name] = WireQueue(costs.of(*name), key, free)
+        if queues[name].add(send, ready):
+            heapq.heappush(heap, (*queues[name].entry, name))
 
     for chunk, sources in enumerate(demand.sources):
         for source in sources:
@@ -171,25 +171,30 @@ def _listed(
         looks += 1
         if looks % 1000 == 0:
             in_time(until)
-        old, send, ready = heapq.heappop(heap)
-        start = earliest(send, ready)
-        now = key(start, send)
-        if now > old:
-            heapq.heappush(heap, (now, send, ready))
+        *old, name = heapq.heappop(heap)
+        queue = queues[name]
+        if tuple(old) != queue.entry:
+            continue  # another has come before it
+        if not queue.look():
+            heapq.heappush(heap, (*queue.entry, name))
             continue
+        send, start = queue.take()
         chunk, wire = send
-        cost = costs.of(wire, demand.nbytes[chunk])
+        cost = queue.cost
         for port, offset, held in cost.holds:
             free[port] = start + offset + held
         units.append((wire, (chunk,)))
         starts.append(start)
         last = max(last, start + cost.time)
+        queue.look()
+        if queue.entry:
+            heapq.heappush(heap, (*queue.entry, name))
         offer(chunk, wires.dst[wire], start + cost.time)
         if own_left.get(wire) and wires.src[wire] in demand.sources[chunk]:
             own_left[wire] -= 1
             if not own_left[wire]:
                 for waiting, since in held_back.pop(wire, []):
-                    heapq.heappush(heap, (key(earliest(waiting, since), waiting), waiting, since))
+                    enter(waiting, since)
     order = sorted(range(len(units)), key=lambda unit: (starts[unit], unit))
     return timed([units[unit] for unit in order], wires, demand, costs)
 

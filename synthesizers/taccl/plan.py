@@ -70,6 +70,19 @@ def timed(units: Sequence[Unit], wires: Wires, demand: Demand, costs: Costs) -> 
     return Plan(tuple(units), tuple(starts), last)
 
 
+def delivers(plan: Plan, wires: Wires, demand: Demand) -> bool:
+    """Return whether every chunk is sent from where it is only, and gets to all who want it.
+
+    No stage's plan is taken without this, whatever its model made of it; times and ports are `timed`'s.
+    """
+    have = {(chunk, npu) for chunk, sources in enumerate(demand.sources) for npu in sources}
+    for wire, chunks in plan.units:
+        if any((chunk, wires.src[wire]) not in have for chunk in chunks):
+            return False
+        have.update((chunk, wires.dst[wire]) for chunk in chunks)
+    return all((chunk, npu) in have for chunk, targets in enumerate(demand.targets) for npu in targets)
+
+
 def schedule_of(plan: Plan, wires: Wires, demand: Demand, costs: Costs, notes: dict[str, Any]) -> Schedule:
     """Return the schedule of a plan, its hops listed by the time at which they start, in program order."""
     rows = []  # (start of the hop, unit, place in the route, chunk, link)

@@ -30,8 +30,9 @@ from synthesizers.taccl.model import Model, Solution, Terms
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.orbits import Pair, orbits_of
 
-#: Steps into which the upper bound of the time is divided; durations are rounded up to a step.
-STEPS = 20_000
+#: Steps into which the upper bound of the time is divided, and at most, so that the shortest send takes one: HiGHS is
+#: exact to a millionth. Durations are rounded down.
+STEPS, MOST_STEPS = 20_000, 2**18
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Routing:
         The variable T.
     step_ps : int
         Picoseconds of a unit of time in the model.
+    spare : int
+        Steps by which T may be above the time of a plan: sends of no step count as one.
     used : dict of (chunk, wire) to int
         The variable x of each pair; pairs of an orbit share theirs, pairs that cannot be used are missing.
     """
@@ -52,13 +55,19 @@ class Routing:
     model: Model
     time: int
     step_ps: int
+    spare: int
     used: dict[Pair, int] = field(default_factory=dict)
 
-    @property
-    def unit_us(self) -> float:
-        """Microseconds of a unit of the objective, in which T may weigh more than 1."""
-        weight = next(factor for factor, variable in self.model.objective if variable == self.time)
-        return self.step_ps / weight / 1e6
+    def bound_us(self, solution: Solution) -> float | None:
+        """Return what no plan of single sends can go below, in microseconds; None where the solver knows nothing.
+
+        The objective may weigh T, and add what breaks ties: that is taken off.
+        """
+        if solution.bound is None:
+            return None
+        (weight, _), *ties = self.model.objective
+        most = sum(factor * self.model.high[variable] for factor, variable in ties if factor > 0)
+        return max((solution.bound - most) / weight - self.spare, 0.0) * self.step_ps / 1e6
 
     def routes(self, solution: Solution, demand: Demand, network: Network) -> list[list[int]]:
         """Return the wires that each chunk takes, without those that bring nothing to anybody."""
@@ -120,12 +129,16 @@ class _Builder:
         self.network: Network = network
         self.demand: Demand = demand
         self.costs: Costs = costs
-        self.step_ps = max(-(-limit_ps // STEPS), 1)
-        self.most = -(-limit_ps // self.step_ps)
+        self.chunks = demand.wanted
+        times = {costs.of(wire, demand.nbytes[chunk]).time for chunk in self.chunks for wire in allowed[chunk]}
+        shortest = min(times - {0}, default=1)
+        self.step_ps = max(min(-(-limit_ps // STEPS), shortest), -(-limit_ps // MOST_STEPS), 1)
+        # A chunk's way is at most so many sends longer in steps than in time.
+        spare = network.wires.topology.num_npus if min(times, default=1) < self.step_ps else 0
+        self.most = -(-limit_ps // self.step_ps) + spare
         self.model = Model()
         self.time = self.model.variable(0, self.most, whole=False)
-        self.result = Routing(self.model, self.time, self.step_ps)
-        self.chunks = demand.wanted
+        self.result = Routing(self.model, self.time, self.step_ps, spare)
         self.near = {chunk: self._distances(chunk, allowed[chunk], forth=True) for chunk in self.chunks}
         self.rest = {chunk: self._distances(chunk, allowed[chunk], forth=False) for chunk in self.chunks}
         self.allowed = {chunk: self._in_time(chunk, allowed[chunk]) for chunk in self.chunks}

@@ -13,6 +13,7 @@ Without two neighbours that could be merged nothing is left to decide: as soon a
 from __future__ import annotations
 
 import heapq
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -29,9 +30,10 @@ STEPS = 100_000
 
 @dataclass(frozen=True)
 class Scheduling:
-    """The model of stage 3, and what its variables mean."""
+    """The model of stage 3, and what its variables mean; `step_ps` is the unit of its times."""
 
     model: Model
+    step_ps: int
     units: tuple[Unit, ...]
     times: tuple[Times, ...]
     merged: dict[tuple[int, int], tuple[int, int]]
@@ -51,11 +53,16 @@ class Scheduling:
         return timed(units, network.wires, demand, costs)
 
 
-def merged_at_once(network: Network, demand: Demand, costs: Costs, plan: Plan) -> Plan:
-    """Return the plan of single sends with all neighbours merged that may be, or itself where that is no faster."""
+def merged_at_once(network: Network, demand: Demand, costs: Costs, plan: Plan, until: float | None = None) -> Plan:
+    """Return the plan of single sends with all neighbours merged that may be, or itself where that is no faster.
+
+    When `time.perf_counter` says `until`, no more lengths of messages are tried.
+    """
     pairs = mergeable(network, demand, costs, plan.units)
     best = plan
     for longest in range(2, LONGEST + 1) if pairs else ():
+        if until is not None and time.perf_counter() > until:
+            break
         head = list(range(len(plan.units)))
         length = [1] * len(plan.units)
         for i, j in pairs:
@@ -137,4 +144,4 @@ def scheduling_model(network: Network, demand: Demand, costs: Costs, plan: Plan)
         begin, end = start // step, (start + each.time) // step
         model.hint |= {times[index].start: begin, times[index].arrival: end, times[index].through: end}
     model.hint |= {together: 0 for together, _ in merged.values()} | {apart: 1 for _, apart in merged.values()}
-    return Scheduling(model, plan.units, times, merged)
+    return Scheduling(model, step, plan.units, times, merged)

@@ -16,14 +16,15 @@ from typing import Any, Literal
 from simulator import bound, quantised_bound_us
 from synthesizers.problem import Problem
 from synthesizers.taccl.budget import Budget, OutOfTime
+from synthesizers.taccl.contiguity import mergeable
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand, demand_of
 from synthesizers.taccl.exact import exact_plan
 from synthesizers.taccl.greedy import greedy_routes
-from synthesizers.taccl.model import INFEASIBLE, OPTIMAL, Model, Solution
+from synthesizers.taccl.model import INFEASIBLE, LATE, NOTHING, OPTIMAL, Model, Solution
 from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
-from synthesizers.taccl.plan import Plan
+from synthesizers.taccl.plan import Plan, delivers
 from synthesizers.taccl.routing import routing_model
 from synthesizers.taccl.scheduling import merged_at_once, scheduling_model
 from synthesizers.taccl.symmetry import WireMaps, free_symmetries
@@ -39,6 +40,10 @@ _MOST_PAIRS, _PAIRS_PER_S = 100_000, 15_000
 
 #: Deliveries up to which smaller chunks are planned anew; fewer where whole chunks make many already.
 _MOST_FINER, _MANY_WHOLE, _MOST_OF_MANY = 4_000, 500, 2_000
+
+#: Sends above which scheduling asks no solver, as its effort would be spent before it is through with reading; and
+#: about the constraints of each.
+_MOST_SENDS, _ROWS_OF_SEND = 5_000, 5
 
 #: Pairs up to which longer paths are tried.
 _MOST_LOOSE = 20_000
@@ -183,7 +188,7 @@ def _start(
             if best is None:
                 raise
             break
-        merged_ps = merged_at_once(loose, demand, costs, plan).time_ps
+        merged_ps = merged_at_once(loose, demand, costs, plan, budget.until).time_ps
         if best is None or merged_ps < best_ps:
             best_ps = merged_ps
             best = Outcome(loose, demand, costs, plan, "greedy", problem, {"greedy": plan}), allowed
@@ -202,13 +207,14 @@ def _improve(
             _note(outcome, "routing", f"not tried: {pairs} pairs of chunk and wire, {_MOST_PAIRS} at most")
             break
         if not budget.allows(pairs / _PAIRS_PER_S + 0.1):
-            _note(outcome, "routing", "no solution in time")
+            _note(outcome, "routing", LATE)
             break
         begin = time.perf_counter()
         routing = routing_model(network, demand, costs, allowed, outcome.plan.time_ps, symmetric)
         _hint(routing.model, routing.used, routing.time, outcome.plan, routing.step_ps, symmetric)
         solution = _solved(routing.model, "routing", solver, budget)
-        _record(outcome, "routing", solution, routing.model, time.perf_counter() - begin, routing.unit_us)
+        seconds = time.perf_counter() - begin
+        _record(outcome, "routing", solution, routing.model.counts, seconds, routing.bound_us(solution))
         budget.clock |= solution.ended_by_clock
         if solution.values:
             _offer(
@@ -219,7 +225,10 @@ def _improve(
         # Under its symmetries a problem may have no solution as good as the start: then it is tried without.
         if solution.status != INFEASIBLE:
             break
-    _solve_exactly(outcome, allowed, least_ps, budget, pairs)
+    if solver != "highs":
+        _solve_exactly(outcome, allowed, least_ps, budget, pairs)
+    elif outcome.plan.time_ps > least_ps:
+        _note(outcome, "exact", "not tried: its intervals are for CP-SAT, and solver=highs")
     return outcome.plan
 
 
@@ -235,15 +244,15 @@ def _solve_exactly(
         if outcome.plan.time_ps <= least_ps or pairs > _MOST_PAIRS:
             break
         if not budget.allows(pairs / _PAIRS_PER_S + 0.1):
-            _note(outcome, "exact", "no solution in time")
+            _note(outcome, "exact", LATE)
             break
         limits = budget.limits("exact")
         found = exact_plan(network, demand, costs, allowed, outcome.plan, limits, symmetric)
         if found is None:
             continue
-        solution, plan, rows = found
+        solution, plan, counts = found
         budget.clock |= solution.ended_by_clock
-        outcome.stages.append(_row("exact", solution, len(solution.values), rows, solution.seconds, 1.0))
+        _record(outcome, "exact", solution, counts, solution.seconds, solution.bound)
         if plan is not None:
             _offer(outcome, plan, "exact")
         # Where the smaller, symmetric model was not solved, the whole one will not be.
@@ -253,23 +262,28 @@ def _solve_exactly(
 
 def _schedule(outcome: Outcome, single: Plan, least_ps: float, solver: Solver, budget: Budget) -> None:
     """Run scheduling on the best order."""
-    model = None
-    if single.time_ps > least_ps:
-        model = scheduling_model(outcome.network, outcome.demand, outcome.costs, single)
-    if model is None:
+    network, demand, costs, sends = outcome.network, outcome.demand, outcome.costs, len(single.units)
+    if single.time_ps <= least_ps or not mergeable(network, demand, costs, single.units):
         _note(outcome, "scheduling", "optimal: nothing to merge, as soon as possible is best")
         return
-    _offer(outcome, merged_at_once(outcome.network, outcome.demand, outcome.costs, single), outcome.origin)
-    if not budget.allows(len(model.model.rows) / _PAIRS_PER_S / 4 + 0.1):
-        _note(outcome, "scheduling", "no solution in time")
+    _offer(outcome, merged_at_once(network, demand, costs, single, budget.until), outcome.origin)
+    if sends > _MOST_SENDS:
+        _note(outcome, "scheduling", f"not tried: {sends} sends, {_MOST_SENDS} at most")
+        return
+    model = None
+    if budget.allows(_ROWS_OF_SEND * sends / _PAIRS_PER_S / 4 + 0.1):
+        model = scheduling_model(network, demand, costs, single)
+    if model is None:
+        _note(outcome, "scheduling", LATE)
         return
     begin = time.perf_counter()
     solution = _solved(model.model, "scheduling", solver, budget)
+    seconds = time.perf_counter() - begin
     budget.clock |= solution.ended_by_clock
-    step = max(single.time_ps // 100_000, 1) / 1e6
-    _record(outcome, "scheduling", solution, model.model, time.perf_counter() - begin, step)
     if solution.values:
         _offer(outcome, model.plan(solution, outcome.network, outcome.demand, outcome.costs), outcome.origin)
+    bound_us = None if solution.bound is None else solution.bound * model.step_ps / 1e6
+    _record(outcome, "scheduling", solution, model.model.counts, seconds, bound_us)
 
 
 def _solved(model: Model, stage: str, solver: Solver, budget: Budget) -> Solution:
@@ -293,10 +307,15 @@ def _hint(
 
 
 def _offer(outcome: Outcome, plan: Plan, origin: str) -> None:
-    """Keep a plan if it is the best, or the best of its origin."""
-    if origin not in outcome.plans or plan.time_ps < outcome.plans[origin].time_ps:
+    """Keep a plan that delivers everything if it is the best, or the best of its origin."""
+    best, best_of_origin = plan.time_ps < outcome.plan.time_ps, outcome.plans.get(origin)
+    if not best and best_of_origin is not None and plan.time_ps >= best_of_origin.time_ps:
+        return
+    if not delivers(plan, outcome.network.wires, outcome.demand):
+        return
+    if best_of_origin is None or plan.time_ps < best_of_origin.time_ps:
         outcome.plans[origin] = plan
-    if plan.time_ps < outcome.plan.time_ps:
+    if best:
         outcome.plan, outcome.origin = plan, origin
 
 
@@ -312,19 +331,19 @@ def _quantised_ps(problem: Problem, demand: Demand) -> float:
     return 0.0 if found is None else found * 1e6 * (1 + 1e-9) + 1
 
 
-def _record(outcome: Outcome, stage: str, solution: Solution, model: Model, seconds: float, unit_us: float) -> None:
-    """Add the record of a stage that a solver ran for."""
-    outcome.stages.append(_row(stage, solution, len(model.low), len(model.rows), seconds, unit_us))
-
-
-def _row(stage: str, solution: Solution, variables: int, rows: int, seconds: float, unit_us: float) -> dict[str, Any]:
-    """Return the record of a stage."""
-    bound_us = None if solution.bound is None else round(solution.bound * unit_us, 6)
-    return {
-        "stage": stage, "solver": solution.solver, "status": solution.status,
+def _record(
+    outcome: Outcome, stage: str, solution: Solution, counts: tuple[int, int], seconds: float, bound_us: float | None
+) -> None:
+    """Add the record of a stage that a solver ran for; `counts` are its variables and constraints."""
+    late = solution.status == NOTHING and solution.ended_by_clock
+    if bound_us is not None:
+        # A model's time is up to some steps above that of its plan.
+        bound_us = round(min(bound_us, outcome.plan.time_ps / 1e6), 6)
+    outcome.stages.append({
+        "stage": stage, "solver": solution.solver, "status": LATE if late else solution.status,
         "gap": None if solution.gap is None else round(solution.gap, 6), "bound_us": bound_us,
-        "seconds": round(seconds, 3), "variables": variables, "constraints": rows,
-    }  # fmt: skip
+        "seconds": round(seconds, 3), "variables": counts[0], "constraints": counts[1],
+    })  # fmt: skip
 
 
 def _note(outcome: Outcome, stage: str, status: str) -> None:

@@ -32,14 +32,24 @@ class WireMaps:
     costs : Costs
     nbytes : int
         Size for which costs are compared.
+    last : float, optional
+        When `time.perf_counter` says so, it gives up.
+
+    Raises
+    ------
+    OutOfTime
     """
 
-    def __init__(self, wires: Wires, costs: Costs, nbytes: int) -> None:
+    def __init__(self, wires: Wires, costs: Costs, nbytes: int, last: float | None = None) -> None:
         self.wires = wires
         self._between: dict[tuple[int, int], list[int]] = defaultdict(list)
         for wire, ends in enumerate(zip(wires.src, wires.dst, strict=True)):
             self._between[ends].append(wire)
-        self._cost = [costs.of(wire, nbytes) for wire in range(len(wires))]
+        self._cost = []
+        for wire in range(len(wires)):
+            if wire % 1000 == 0:
+                in_time(last)
+            self._cost.append(costs.of(wire, nbytes))
 
     def image(self, permutation: Permutation) -> tuple[list[int] | None, int]:
         """Return (the wire that each wire becomes, −1), or (None, a wire that becomes none)."""

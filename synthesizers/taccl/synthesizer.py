@@ -6,6 +6,7 @@ network (with the sketch reversed too), played backwards; AllReduce is ReduceSca
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,12 +23,13 @@ from synthesizers.taccl.budget import Budget, OutOfTime
 from synthesizers.taccl.costs import Costs, profile_costs
 from synthesizers.taccl.demand import demand_of
 from synthesizers.taccl.fallback import fallback
+from synthesizers.taccl.model import LATE
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.plan import in_pieces, schedule_of, timed
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages
-from synthesizers.taccl.warm_start import tuned_by_others
+from synthesizers.taccl.warm_start import OTHERS, tuned_by_others
 from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
@@ -42,8 +44,12 @@ _EFFORT, _EFFORT_PER_S = 0.15, 0.1
 #: Effort that a solver can be told of: HiGHS counts its nodes in 32 bits.
 _MOST_EFFORT = 1e5
 
-#: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces.
-_SOLVING = 0.8
+#: Share of the time limit that solvers may use; the rest is for reading, building and cutting into pieces. And that
+#: in which there has to be a plan, where there is a schedule of others.
+_SOLVING, _PLANNED = 0.8, 0.9
+
+#: Seconds for which there has to be time before more plans than the best are made schedules.
+_COMPARING_S = 0.2
 
 #: Slack of paths that is tried without a sketch.
 _SLACKS = (0, 1, 2)
@@ -54,7 +60,7 @@ _MOST_SLACK = 10**6
 #: More hops are not listed anew: that takes more memory than it gains time.
 _RELIST_HOPS = 2**21
 
-#: The stage of a record that says whose schedule in pieces was taken.
+#: The stage of a record that says whose schedule, or whose routes, were taken where they are not TACCL's own.
 CHALLENGE = "upper bound"
 
 #: Chunks times NPUs at most.
@@ -78,12 +84,13 @@ class TacclOptions(OptionsBase, frozen=True, kw_only=True):
     slack : int or "auto"
         Hops by which a chunk's paths may be longer than the shortest; ``auto``: none with a sketch, else what is best.
     pieces : int or "auto"
-        How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch.
+        How often each chunk is cut once it is scheduled; 1 keeps the chunks of problem and sketch, unless several rings
+        are the result, which share each chunk.
     effort : float or "auto"
         Work of the solvers, some seconds each; ``auto``: 0.15, or 0.1 for each second of a time limit.
     warm_start : str
-        ``auto``: TACOS and a ring give the upper bound where the sketch is ``auto``, and the schedule if nothing
-        better is found; ``none``: only what TACCL itself finds.
+        ``auto``: TACOS and a ring give the upper bound where the sketch is ``auto``; they and a direct exchange also
+        give the schedule where theirs simulates faster, in as many pieces. ``none``: only what TACCL itself finds.
     """
 
     sketch: str = "auto"
@@ -103,6 +110,7 @@ class Taccl(Synthesizer):
         "A. Shah et al., TACCL: Guiding Collective Algorithm Synthesis using Communication Sketches, NSDI 2023 "
         "(arXiv 2111.04867)"
     )
+    cost = 15.0
     Options = TacclOptions
 
     def supports(self, problem: Problem) -> str | None:
@@ -145,28 +153,35 @@ class _Synthesis:
         if effort == "auto":
             effort = _EFFORT if limit is None else _EFFORT_PER_S * limit
         begin = time.perf_counter()
-        until, last = (None, None) if limit is None else (begin + _SOLVING * limit, begin + limit)
+        until = last = None
+        if limit is not None:
+            until, last = begin + _SOLVING * limit, begin + (_PLANNED if self.warm else 1.0) * limit
         self.budget = Budget(effort, until, last, problem.seed)
 
     def schedule(self) -> Schedule:
-        """Return the schedule of the problem, or where the clock comes before any plan, that of others."""
+        """Return the schedule of the problem, or where the clock comes before any plan, that of others.
+
+        Where there is a clock, theirs is the first thing to do: it is cheap, and an upper bound too.
+        """
         limit = self.problem.time_limit_s
+        if limit is None:
+            return self._planned([])
         places = self.problem.collective.num_chunks * self.problem.topology.num_npus
+        cheap = [fallback(self.problem, self._pieces)] if self.warm else []
         try:
-            if self.warm and limit is not None and places > _PLACES_PER_S * limit:
+            if cheap and places > _PLACES_PER_S * limit:
                 raise OutOfTime
-            return self._planned()
+            return self._planned(cheap)
         except OutOfTime:
-            if not self.warm:
+            if not cheap:
                 advice = "give more, or leave out what forbids other starts (sketch, warm_start=none)"
                 raise SynthesisError(f"no schedule within the time limit of {limit:g} s; {advice}") from None
-        name, schedule = fallback(self.problem, self._pieces)
-        stage = not_run("routing", "no solution in time")
+        ((name, schedule),) = cheap
         self.budget.clock = True
-        return self._noted(schedule, [stage], [name])
+        return self._noted(schedule, [not_run("routing", LATE)], [name])
 
-    def _planned(self) -> Schedule:
-        """Return the schedule of the problem, by the stages."""
+    def _planned(self, cheap: list[tuple[str, Schedule]]) -> Schedule:
+        """Return the schedule of the problem, by the stages; or of others, of whose `cheap` ones are there already."""
         problem, collective = self.problem, self.problem.collective
         if collective.kind == "all_reduce":
             gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
@@ -185,12 +200,15 @@ class _Synthesis:
             result = self._tuned(lambda pieces, anew: self._forward(outcome, pieces, anew))
             outcomes = [outcome]
         stages = [stage for outcome in outcomes for stage in outcome.stages]
-        origin = [outcome.origin for outcome in outcomes]
-        result, winner = self._challenged(result)
+        result, winner = self._challenged(result, cheap)
         if winner:
-            origin = [winner]
-            stages.append(not_run(CHALLENGE, f"{winner} is faster in pieces, and taken"))
-        return self._noted(result, stages, origin)
+            result = result.with_notes(origin=[winner])
+            pieces = "" if self._pieces == 1 else " in pieces"
+            stages.append(not_run(CHALLENGE, f"{winner} is faster{pieces}, and taken"))
+        else:
+            stages += [not_run(CHALLENGE, f"the routes are those of {origin}, on which nothing was gained")
+                       for origin in dict.fromkeys(result.notes["origin"]) if origin in OTHERS]  # fmt: skip
+        return self._noted(result, stages, result.notes["origin"])
 
     def _noted(self, schedule: Schedule, stages: list[dict[str, Any]], origin: list[str]) -> Schedule:
         """Return a schedule with the record of its stages; their seconds, which differ between runs, are no notes."""
@@ -228,13 +246,13 @@ class _Synthesis:
             best, misses = faster, misses + 1 if faster is best else 0
         return best
 
-    def _challenged(self, result: Schedule) -> tuple[Schedule, str]:
-        """Return a schedule in pieces, or that of others where they may help and theirs is faster, and whose it is."""
+    def _challenged(self, result: Schedule, cheap: list[tuple[str, Schedule]]) -> tuple[Schedule, str]:
+        """Return the schedule, or that of others where they may help and theirs is faster, and whose it is."""
         winner = ""
-        if self.warm and self._pieces != 1 and self.budget.allows(1.0):
-            for name, schedule in tuned_by_others(self.problem, self._pieces, self.budget.until):
-                if fastest(self.problem, [result, schedule]) is schedule:
-                    result, winner = schedule, name
+        others = tuned_by_others(self.problem, self._pieces, self.budget) if self.warm else ()
+        for name, schedule in itertools.chain(cheap, others):
+            if fastest(self.problem, [result, schedule]) is schedule:
+                result, winner = schedule, name
         return result, winner
 
     def _outcome(self, collective: Collective, topology: Topology, budget: Budget, backwards: bool) -> Outcome:
@@ -263,18 +281,21 @@ class _Synthesis:
         outcome = run_stages(problem, drawn, demand, self.options.solver, budget, self.warm, slacks)
         if self.profile is not None:
             outcome.costs = Costs(outcome.network.wires, problem.model, outcome.network.extra_ports)
-            outcome.plan = timed(outcome.plan.units, outcome.network.wires, demand, outcome.costs)
+            outcome.plans = {
+                name: timed(plan.units, outcome.network.wires, demand, outcome.costs)
+                for name, plan in outcome.plans.items()
+            }
         return outcome
 
     def _joined(self, scattered: Outcome, gathered: Outcome, pieces: int, anew: bool) -> Schedule:
         """Return ReduceScatter then AllGather: one after the other as planned, or overlapping, whichever is faster."""
         first, then = self._reversed(scattered, pieces, anew), self._forward(gathered, pieces, anew)
-        joined = first.then(then).with_notes(pieces=pieces)
+        notes: dict[str, Any] = {"pieces": pieces, "origin": [*first.notes["origin"], *then.notes["origin"]]}
+        joined = first.then(then).with_notes(**notes)
         if "fifo" in (first.order, then.order) or joined.num_hops > _RELIST_HOPS:
             return joined
         from simulator import relist  # needs numba from its first line
 
-        notes: dict[str, Any] = {"pieces": pieces}
         if "planned_us" in first.notes and "planned_us" in then.notes:
             notes["planned_us"] = first.notes["planned_us"] + then.notes["planned_us"]
         ordered = joined.replaced(order="program", notes=notes)
@@ -282,17 +303,29 @@ class _Synthesis:
         return fastest(self.problem, [ordered, overlapped])
 
     def _forward(self, outcome: Outcome, pieces: int, anew: bool) -> Schedule:
-        """Return the schedule of an outcome, its plans cut into pieces; `anew`: or one of the pieces themselves."""
+        """Return the schedule of an outcome, its plans cut into pieces; `anew`: or one of the pieces themselves.
+
+        Of the plans of all origins that is taken which simulates fastest: where wires share ports, that is sooner than
+        planned for some.
+        """
+        wires, demand, costs = outcome.network.wires, outcome.demand, outcome.costs
         if pieces > 1:
-            wires, demand = outcome.network.wires, outcome.demand
-            cut = [in_pieces(plan, wires, demand, pieces, {"pieces": pieces}) for plan in outcome.plans.values()]
+            cut = [
+                in_pieces(plan, wires, demand, pieces, {"pieces": pieces, "origin": [origin]})
+                for origin, plan in outcome.plans.items()
+            ]
             small = finer(outcome, pieces, self.budget, self.warm) if anew else None
             if small is not None:
-                notes = {"planned_us": small.plan.time_ps / 1e6, "pieces": pieces}
-                cut.append(schedule_of(small.plan, wires, small.demand, outcome.costs, notes))
+                notes = {"planned_us": small.plan.time_ps / 1e6, "pieces": pieces, "origin": [small.origin]}
+                cut.append(schedule_of(small.plan, wires, small.demand, costs, notes))
             return _as_program(outcome.problem, fastest(outcome.problem, cut))
-        notes = {"planned_us": outcome.plan.time_ps / 1e6, "pieces": 1}
-        return schedule_of(outcome.plan, outcome.network.wires, outcome.demand, outcome.costs, notes)
+        planned = sorted(outcome.plans, key=lambda origin: (outcome.plans[origin].time_ps, origin != outcome.origin))
+        whole = []
+        for origin in planned if self.budget.allows(_COMPARING_S) else planned[:1]:
+            plan = outcome.plans[origin]
+            notes = {"planned_us": plan.time_ps / 1e6, "pieces": 1, "origin": [origin]}
+            whole.append(schedule_of(plan, wires, demand, costs, notes))
+        return fastest(outcome.problem, whole) if len(whole) > 1 else whole[0]
 
     def _reversed(self, outcome: Outcome, pieces: int, anew: bool) -> Schedule:
         """Return the schedule of an outcome played backwards, as long as it was."""

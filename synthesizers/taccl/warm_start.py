@@ -15,6 +15,7 @@ import numpy as np
 from schedules import Collective, Schedule
 from simulator import hop_times
 from synthesizers.problem import Problem
+from synthesizers.taccl.budget import Budget
 from synthesizers.taccl.costs import Costs
 from synthesizers.taccl.demand import Demand
 from synthesizers.taccl.network import Network
@@ -22,8 +23,14 @@ from synthesizers.taccl.plan import Plan, timed
 from synthesizers.tuning import Pieces, tuned
 from topologies.exceptions import CollbenchError
 
+#: Whose schedules may be taken for TACCL's; a plan may begin from the first two.
+OTHERS = ("tacos", "ring", "direct")
+
 #: Trials of TACOS.
 _TRIALS = 16
+
+#: Seconds for which there has to be time before one of them is asked for a schedule.
+_SECONDS = 0.3
 
 
 def warm_starts(
@@ -36,11 +43,13 @@ def warm_starts(
             yield name, plan
 
 
-def tuned_by_others(problem: Problem, pieces: Pieces, until: float | None) -> Iterator[tuple[str, Schedule]]:
-    """Give (name, schedule) of TACOS and of a ring in so many pieces, or as many as suit each best by the time `until`.
+def tuned_by_others(problem: Problem, pieces: Pieces, budget: Budget) -> Iterator[tuple[str, Schedule]]:
+    """Give (name, schedule) of each of `OTHERS` in so many pieces, or as many as suit it best, while there is time.
 
-    What is cut into pieces is no longer the plan that the solvers improved: these are bounds of its own.
+    They are bounds of their own: what is simulated may be faster than what is planned, and what is cut into pieces is
+    no longer the plan that the solvers improved.
     """
+    from synthesizers.direct import Direct
     from synthesizers.ring import Ring, RingOptions
     from synthesizers.tacos import Tacos, TacosOptions
 
@@ -50,11 +59,16 @@ def tuned_by_others(problem: Problem, pieces: Pieces, until: float | None) -> It
     def by_ring(cut: int) -> Schedule:
         return ring.synthesize(problem, RingOptions(pieces=cut))
 
-    tacos, ring = Tacos(), Ring()
-    for other, build in ((tacos, by_tacos), (ring, by_ring)):
+    def by_direct(cut: int) -> Schedule:
+        return direct.synthesize(problem, Direct.Options(pieces=cut))
+
+    tacos, ring, direct = Tacos(), Ring(), Direct()
+    for other, build in ((tacos, by_tacos), (ring, by_ring), (direct, by_direct)):
         if other.supports(problem) is None:
+            if not budget.allows(_SECONDS):
+                return
             with suppress(CollbenchError):  # what is no help is no harm
-                yield other.name, tuned(problem, build, pieces, until)
+                yield other.name, tuned(problem, build, pieces, budget.until)
 
 
 def _schedules(problem: Problem, cut: Collective) -> Iterator[tuple[str, Schedule]]:

@@ -66,14 +66,16 @@ class Wires:
 
     def hops(self) -> np.ndarray:
         """Return (npus, npus) int64: the fewest wires from each NPU to each other; npus + 1 where there is no way."""
+        from scipy.sparse import csr_array
+
         npus = self.topology.num_npus
-        joined = np.zeros((npus, npus), np.float32)
-        joined[list(self.src), list(self.dst)] = 1
+        # Sparse: most networks have few wires, and the threads of dense products are slow on busy cores.
+        into = csr_array((np.ones(len(self), np.float32), (self.dst, self.src)), shape=(npus, npus))
         far = np.full((npus, npus), npus + 1)
         reached = np.eye(npus, dtype=bool)
         for hops in range(npus):
             far[reached] = hops
-            reached = (reached @ joined > 0) & (far > npus)  # those that are one wire further
+            reached = (into @ reached.T).T.astype(bool) & (far > npus)  # those that are one wire further
             if not reached.any():
                 break
         return far

@@ -69,6 +69,7 @@ class Tacos(Synthesizer):
 
     name = "tacos"
     reference = "W. Won et al., TACOS: Topology-Aware Collective Algorithm Synthesizer, MICRO 2024 (arXiv 2304.05301)"
+    cost = 0.02
     Options = TacosOptions
 
     def supports(self, problem: Problem) -> str | None:

@@ -10,7 +10,8 @@ from synthesizers.topoopt.random_wiring import random_wiring
 from synthesizers.topoopt.ring_circuits import circuits, rings_on
 from synthesizers.topoopt.routing import Routing
 from synthesizers.topoopt.search import Found, Placement, alternate, random_search, search_on
-from synthesizers.topoopt.synthesizer import TopoOpt, TopoOptOptions, routes_on
+from synthesizers.topoopt.synthesizer import TopoOpt, TopoOptOptions
+from synthesizers.topoopt.traffic_routes import routes_on
 from synthesizers.topoopt.wiring import GroupRings, Wiring, find_topology
 
 __all__ = [

@@ -7,6 +7,8 @@ each server by bytes. All arithmetic is on whole numbers, so that no rounding mo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
 import numpy as np
 
@@ -63,13 +65,16 @@ def shares_of_groups(
 
 
 def further_shares(
-    left: np.ndarray, groups: Sequence[Sequence[int]], group_bytes: Sequence[int], rings: Sequence[int]
+    left: np.ndarray,
+    groups: Sequence[Sequence[int]],
+    group_bytes: Sequence[int],
+    rings: Sequence[int],
+    hops: int | None = None,
 ) -> tuple[int, ...]:
     """Return the rings of each group after the ports that are left went to further ones.
 
     One ring at a time to the group with the most bytes per ring so far, as its AllReduce ends last (of equal ones the
-    earlier; first of all a group that has none), as long as one has a port left at every member. A single group is
-    always the heaviest.
+    earlier), as long as one has a port left at every member. A single group is always the heaviest.
 
     Parameters
     ----------
@@ -79,19 +84,29 @@ def further_shares(
         As in `shares_of_groups`.
     rings : sequence of int
         What each group has.
+    hops : int, optional
+        What a group that has no ring counts as: its bytes so many times, as each step of its AllReduce then takes a
+        route of about so many links. By default it comes before all that have one, the earliest
+        first.
     """
     left, counts = left.copy(), list(rings)
-    while True:
-        open_ = [index for index, group in enumerate(groups) if group_bytes[index] and left[list(group)].min() > 0]
-        if not open_:
-            return tuple(counts)
-        first = open_[0]
-        for index in open_[1:]:
-            # T / d of one against that of the other, without a division.
-            if group_bytes[index] * counts[first] > group_bytes[first] * counts[index]:
-                first = index
-        counts[first] += 1
-        left[list(groups[first])] -= 1
+
+    def place(index: int) -> tuple[int, Fraction, int]:
+        """Return what comes first where it is least."""
+        if counts[index] or hops is not None:
+            return 1, -Fraction(group_bytes[index] * (1 if counts[index] else hops or 1), counts[index] or 1), index
+        return 0, Fraction(0), index
+
+    members = [np.array(group) for group in groups]
+    queue = [place(index) for index in range(len(groups)) if group_bytes[index]]
+    heapify(queue)
+    while queue:
+        index = heappop(queue)[-1]
+        if left[members[index]].min() > 0:  # else it never will: ports only go
+            counts[index] += 1
+            left[members[index]] -= 1
+            heappush(queue, place(index))
+    return tuple(counts)
 
 
 def _ceil(numerator: int, denominator: int) -> int:

@@ -15,15 +15,15 @@ import numpy as np
 
 from schedules import Schedule, collective, demand_of
 from synthesizers.base import OptionsBase, Synthesizer, parse_options
-from synthesizers.exchange import Routes, exchange
+from synthesizers.exchange import exchange
 from synthesizers.problem import Problem
 from synthesizers.topoopt.estimate import Estimator
-from synthesizers.topoopt.paths import route_traffic
 from synthesizers.topoopt.permutations import Variant
-from synthesizers.topoopt.ring_circuits import Rings, circuits, rings_on
+from synthesizers.topoopt.ring_circuits import circuits, rings_on
+from synthesizers.topoopt.traffic_routes import routes_on
 from synthesizers.topoopt.wiring import SPLITS, Split, Wiring, find_topology
 from synthesizers.tuning import MAX_HOPS, Pieces, tuned
-from topologies import Demand, Fabric, Paths, Topology, fabric
+from topologies import Demand, Fabric, fabric
 from topologies.exceptions import OptionError, SynthesisError
 
 #: What carries AllReduce traffic as TopoOpt does.
@@ -42,6 +42,9 @@ class TopoOptOptions(OptionsBase, frozen=True):
         bytes that rings send. auto: the wiring on which less is on the busiest link; the first of equals.
     schedule : str
         ``rings``, or another synthesizer, which then schedules on the network that TopoOpt wired.
+    routing : {"paths", "coins"}
+        What one-to-one traffic takes on a fabric: the shortest paths of the whole network, or, within a group of
+        AllReduce, the group's rings alone (CoinChangeMod).
     paths : int
         Shortest paths that one-to-one traffic chooses from; the released variant takes one.
     pieces : int or "auto"
@@ -51,8 +54,19 @@ class TopoOptOptions(OptionsBase, frozen=True):
     variant: Variant = "paper"
     split: Split | Literal["auto"] = "auto"
     schedule: str = RINGS
+    routing: Literal["paths", "coins"] = "paths"
     paths: Annotated[int, msgspec.Meta(ge=1, le=64)] = 4
     pieces: Pieces = "auto"
+
+    def __post_init__(self) -> None:
+        """Refuse a schedule that nobody makes, before anything is wired."""
+        if self.schedule == RINGS:
+            return
+        from synthesizers.registry import discover
+
+        others = [name for name in discover() if name != TopoOpt.name]
+        if self.schedule not in others:
+            raise OptionError(f"unknown schedule {self.schedule!r}; expected {RINGS}, or one of {', '.join(others)}")
 
 
 class TopoOpt(Synthesizer):
@@ -75,8 +89,11 @@ class TopoOpt(Synthesizer):
         return None
 
     def warm_up(self) -> None:
-        """Compile the choice of paths, and the simulator."""
+        """Compile the matching, the estimate, the choice of paths, and the simulator."""
         unwired = fabric(4, 2)
+        traffic = np.ones((4, 4), np.int64) - np.eye(4, dtype=np.int64)
+        demand = Demand(4, traffic=traffic)
+        Estimator(find_topology(unwired, demand).topology, {}).time_us(demand)
         for kind in ("all_reduce", "all_to_all"):
             self.synthesize(Problem(unwired, collective(kind, 4), 2**16), TopoOptOptions())
 
@@ -87,8 +104,6 @@ class TopoOpt(Synthesizer):
         ------
         SynthesisError
             A fabric that cannot be wired so, or a schedule that cannot carry the collective.
-        OptionError
-            An unknown schedule.
         """
         demand = _demand(problem)
         wiring: Wiring | None = None
@@ -103,8 +118,14 @@ class TopoOpt(Synthesizer):
                 f"topoopt: rings carry AllReduce, and routes what one NPU sends to one other; for "
                 f"{problem.collective.kind} name a schedule that can, such as -o schedule=tacos"
             )
+        if wiring is None and options.routing == "coins":
+            raise OptionError(
+                f"topoopt: routing=coins goes over the rings that this synthesizer lays; {topology.name} is wired "
+                "already: use routing=paths, or a fabric"
+            )
         rings = rings_on(topology, demand, None if wiring is None else circuits(wiring))
-        routes = routes_on(topology, demand, rings, 0 if options.variant == "released" else options.paths)
+        over = wiring.all_rings if wiring is not None and options.routing == "coins" else ()
+        routes = routes_on(topology, demand, rings, 0 if options.variant == "released" else options.paths, over)
         notes = {} if wiring is None else {"jumps": [list(each.jumps) for each in wiring.groups],
                                            "cables": wiring.cables.tolist()}  # fmt: skip
 
@@ -126,33 +147,6 @@ def _wired(unwired: Fabric, demand: Demand, options: TopoOptOptions) -> Wiring:
     return min(found, key=lambda wiring: Estimator(wiring.topology, circuits(wiring)).time_us(demand))
 
 
-def routes_on(topology: Topology, demand: Demand, rings: Rings, paths: int) -> Routes:
-    """Return a route for each pair that talks: of its shortest paths the one that loads links least, rings counted.
-
-    Where links differ in bandwidth, the fastest path.
-
-    Parameters
-    ----------
-    topology : Topology
-    demand : Demand
-    rings : mapping
-        Of each AllReduce group.
-    paths : int
-        Paths to choose from; 0: the first that a breadth-first search finds, as in the released code.
-    """
-    pairs = np.flatnonzero(demand.traffic)
-    source, target = np.divmod(pairs, topology.num_npus)
-    if len(np.unique(topology.bytes_per_s)) > 1:
-        return Routes(pairs, *Paths(topology, sources=np.unique(source)).routes(source, target))
-    load = np.zeros(topology.num_links, np.int64)
-    for group, nbytes in zip(demand.groups, demand.group_bytes, strict=True):
-        of_group = rings[(*sorted(group),)]
-        for ring in of_group:
-            np.add.at(load, ring.links, 2 * (len(group) - 1) * nbytes // (len(group) * len(of_group)))
-    routing = route_traffic(topology, demand.traffic, max(paths, 1), turned=paths > 0, load=load)
-    return Routes(routing.source * topology.num_npus + routing.target, routing.start, routing.links)
-
-
 def _demand(problem: Problem) -> Demand:
     """Return the demand of a problem; that of an AllReduce for other collectives of groups, which are as mutable.
 
@@ -171,10 +165,6 @@ def _by_another(problem: Problem, options: TopoOptOptions) -> Schedule:
     """Return the schedule of another synthesizer on the network that was wired."""
     from synthesizers.registry import find
 
-    if options.schedule == TopoOpt.name:
-        raise OptionError(
-            f"topoopt: schedule {options.schedule!r} is this synthesizer itself; expected another, or rings"
-        )
     other = find(options.schedule)
     reason = other.supports(problem)
     if reason is not None:

@@ -27,6 +27,12 @@ Split = Literal["buffers", "sent"]
 #: Both, the paper's first.
 SPLITS: tuple[Split, ...] = ("buffers", "sent")
 
+#: How the ports for rings are shared out to groups.
+Shares = Literal["ceiling", "level"]
+
+#: Links that a step of an AllReduce without a ring of its own is taken to go over.
+_HOPS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class GroupRings:
@@ -79,6 +85,11 @@ class Wiring:
     matched: tuple[tuple[tuple[int, int], ...], ...]
     cables: np.ndarray
 
+    @property
+    def all_rings(self) -> tuple[GroupRings, ...]:
+        """Those of the groups, then the connecting ones."""
+        return self.groups if self.connecting is None else (*self.groups, self.connecting)
+
 
 @dataclass(frozen=True)
 class _Plan:
@@ -90,7 +101,13 @@ class _Plan:
     matched: tuple[tuple[tuple[int, int], ...], ...]
 
 
-def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", split: Split | int = "buffers") -> Wiring:
+def find_topology(
+    fabric: Fabric,
+    demand: Demand,
+    variant: Variant = "paper",
+    split: Split | int = "buffers",
+    shares: Shares = "ceiling",
+) -> Wiring:
     """Return a wiring of the fabric for a demand; every server can reach every other.
 
     Parameters
@@ -107,6 +124,10 @@ def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", sp
         What of AllReduce is set against model-parallel traffic where ports are split: the bytes of its buffers, as in
         the paper, or those that rings send, 2(k − 1) times as many for a group of k; or d_A itself. Not for
         ``released``.
+    shares : {"ceiling", "level"}
+        How the d_A ports for rings are shared out. ``ceiling`` is the paper's: ⌈d_A · T_k / ΣT⌉ to each group, so that
+        one of a few bytes takes a whole port too. ``level``: a ring at a time to the group with the most bytes for each
+        ring that it has; what gets none is routed. Not for ``released``.
 
     Raises
     ------
@@ -127,12 +148,15 @@ def find_topology(fabric: Fabric, demand: Demand, variant: Variant = "paper", sp
             f"{fabric.name}: the released variant lays rings both ways, on two ports each, and found {fabric.ports}; "
             "use an even number of ports, or variant paper"
         )
-    plan = _plan(fabric, demand, variant, 0, split) or _plan(fabric, demand, variant, 1, split)
+    how = (variant, split, shares)
+    plan = _plan(fabric, demand, 0, *how) or _plan(fabric, demand, 1, *how)
     assert plan is not None  # a ring over all servers joins them
     return _wired(fabric, demand, variant, plan)
 
 
-def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, split: Split | int) -> _Plan | None:
+def _plan(
+    fabric: Fabric, demand: Demand, reserved: int, variant: Variant, split: Split | int, shares: Shares
+) -> _Plan | None:
     """Return how ports are used if each server first gives up `reserved` for rings over all; None if not joined."""
     groups, sizes = demand.groups, demand.group_bytes
     ports_of_ring = 2 if variant == "released" else 1
@@ -141,20 +165,24 @@ def _plan(fabric: Fabric, demand: Demand, variant: Variant, reserved: int, split
         degrees = (ports, 0)
     else:
         degrees = _degrees(ports, demand, split)
-    rings = shares_of_groups(degrees[0], groups, sizes, fabric.num_npus)
+    hops = _HOPS if shares == "level" and variant != "released" else None
+    if hops:
+        rings = further_shares(np.full(fabric.num_npus, degrees[0]), groups, sizes, [0] * len(groups), hops)
+    else:
+        rings = shares_of_groups(degrees[0], groups, sizes, fabric.num_npus)
     left = np.full(fabric.num_npus, ports)
     _take(left, groups, rings)
     # All ports that no group took, not d_MP alone: they differ at servers that are in no group, or in few.
     matched = () if variant == "released" else match_rounds(demand.traffic, left)
     for pairs in matched:
         _take(left, pairs, [1] * len(pairs))
-    connecting, further = reserved, further_shares(left, groups, sizes, rings)
+    connecting, further = reserved, further_shares(left, groups, sizes, rings, hops)
     parts = _parts(demand, further, matched)
     if parts.any() and not reserved:
         if not left.min():
             return None
         connecting, left = 1, left - 1
-        further = further_shares(left, groups, sizes, rings)
+        further = further_shares(left, groups, sizes, rings, hops)
         parts = _parts(demand, further, matched)
     _take(left, groups, np.subtract(further, rings))
     everyone = [index for index, group in enumerate(groups) if sizes[index] and len(group) == fabric.num_npus]

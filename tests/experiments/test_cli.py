@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import synthesizers
 from experiments.cli import main
 from experiments.cli.parameters import LATENCIES, ROOTED, SWITCHINGS
 from experiments.record import Record
-from schedules import Schedule, collective, load_schedule, save_schedule
+from schedules import KINDS, Schedule, collective, load_schedule, save_schedule
 from simulator import LATENCIES as MODEL_LATENCIES
 from simulator import SWITCHINGS as MODEL_SWITCHINGS
 from synthesizers import OptionsBase, Synthesizer, registry
@@ -229,6 +230,18 @@ class TestSynthesize:
         for word in ("time", "bound", "efficiency", "busbw", "verified"):
             assert f"\n{word} " in text
 
+    def test_league(self):
+        """The best of all has its league below: what was timed, then the others, each with its reason."""
+        problem = ("-t", "mesh:3x3", "-c", "all_reduce", "-s", "1MB", "-m", "auto")
+        text = run("synthesize", *problem).stdout
+        found = run_json("synthesize", *problem)
+        timed = [line["name"] for line in found["league"] if line["time_us"] is not None]
+        assert f"chosen: {timed[0]}" in text
+        positions = [text.index(f"\n {line['name']} ") for line in found["league"]]
+        assert positions == sorted(positions)
+        assert found["time_us"] == found["league"][0]["time_us"]
+        assert re.search(r"taccl +not tried: +estimated at 15 s", text)
+
     def test_nan_is_null(self):
         """Where there is no bandwidth to speak of, JSON has null."""
         record = run_json("synthesize", *SMALL, "-m", "tacos", "--group", 2)
@@ -437,6 +450,17 @@ class TestBound:
         assert found["rsag_bound_us"] >= found["bound_us"]
         assert "set by" in run("bound", *SMALL).stdout
 
+    @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("custom", "send_recv")])
+    def test_what_binds_is_named(self, kind):
+        """Small sizes name the ends of the longest path, large ones the NPU, the cut's sides or the links that bind."""
+        problem = ("-t", "dgx_a100:2", "-c", kind)
+        assert re.match(
+            r"latency from box \d GPU 0 to box \d GPU 0$", run_json("bound", *problem, "-s", "8B")["bound_by"]
+        )
+        binding = run_json("bound", *problem, "-s", "1GB")["bound_by"]
+        expected = {"all_reduce": "30GB over all links into NPUs", "all_to_all": "IB switch → box 0 GPU 0"}
+        assert expected.get(kind, "GPU 0") in binding
+
     def test_disconnected(self, disconnected):
         """A network in two parts has no bound, and the parts are named."""
         assert "{NPU 2, NPU 3}" in refused(1, "bound", "-t", disconnected, "-c", "all_gather", "-s", "1MiB")
@@ -464,6 +488,15 @@ class TestCompare:
         assert text.count("set by") == 2
         assert "all_to_all 1MiB on ring:4" in text
         assert "unsupported:" in text
+
+    def test_sizes(self):
+        """Each size has its league, and below it what binds there: a path for few bytes, links for many."""
+        choices = ("-m", "recursive_doubling", "-m", "halving_doubling", "-m", "bruck")
+        result = run("compare", "-t", "dgx_a100:2", "-c", "all_reduce", "-s", "1KB,1MB,1GB", *choices)
+        assert re.findall(r"set by (.*)", result.stdout) == [
+            "latency from box 0 GPU 0 to box 1 GPU 0", "30MB over all links into NPUs", "30GB over all links into NPUs",
+        ]  # fmt: skip
+        assert len(re.findall(r"bruck +unsupported:", result.stdout)) == 3
 
     def test_fairness(self):
         """Pieces are chosen by simulation, kept at one with --chunks, and an option wins over both."""

@@ -94,6 +94,7 @@ class TestSettings:
         ("servers: 4", "servers: 1", 5, "servers: expected 2 or more, found 1"),
         ("ports: [2]", "ports: [2, 0]", 6, "ports: expected 1 or more, found 2, 0"),
         ("seeds: [0]", "seeds: []", 10, "seeds: expected 0 or more, found none"),
+        ("seeds: [0]", "seeds: [0, 1, 0]", 10, "seeds: 0 stands there twice; expected each once"),
         ("latency: 1us", "latency: 1", 3, "latency: expected text, got a whole number, found 1"),
         ("latency: 1us", "latency: soon", 3, "expected a number with a unit"),
         (TINY[TINY.index("cases") :], "cases: []\n", 4, "cases: expected at least one, found none"),

@@ -8,6 +8,8 @@ from scipy.optimize import linprog
 
 from schedules import collective, custom
 from simulator.bounds import bound
+from simulator.bounds.cuts import joined_links
+from simulator.bounds.flow_search import FlowSearch
 from topologies import Topology, parse_topology
 
 
@@ -99,3 +101,25 @@ def test_against_the_primal(case):
     found = bound(topology, collective("send_recv", topology.num_npus, pairs=pairs), 10**6)
     assert found.bandwidth_us == pytest.approx(flow_optimum_us(topology, bytes_of), rel=1e-6)
     assert "not all" not in found.binding
+
+
+@settings(max_examples=50, deadline=None)
+@given(cases(), st.sampled_from([0.0, 0.01]))
+def test_flows_of_the_search(case, detours):
+    """The rounds of the search mix into flows that bring all where it is wanted as early as the LP says."""
+    topology, pairs = case
+    wanted = np.zeros((topology.num_npus, topology.num_nodes))
+    for source, target in pairs:
+        wanted[source, target] = 10**6
+    sources = np.flatnonzero(wanted.any(axis=1))
+    src, dst, rate = joined_links(topology)
+    search = FlowSearch(topology.num_nodes, src, dst, rate.astype(float) / 1e6, sources, wanted[sources], None, detours)
+    assert search.run(1 / rate.astype(float))[1]
+    flows = search.flows()
+    for source, flow in zip(sources.tolist(), flows, strict=True):
+        gained = np.bincount(dst, flow, topology.num_nodes) - np.bincount(src, flow, topology.num_nodes)
+        gained[source] = 0
+        assert gained == pytest.approx(wanted[source], abs=1)
+    optimum = flow_optimum_us(topology, wanted[:, : topology.num_npus])
+    time = float((flows.sum(axis=0) / rate.astype(float) * 1e6).max())
+    assert optimum * (1 - 1e-6) <= time <= optimum * (1 + 1e-6 + detours)

@@ -134,13 +134,32 @@ class TestBoth:
         verify(schedule)
 
 
+class TestStraight:
+    def test_two_steps(self):
+        """Where bytes take no time, an AllReduce that is sent straight takes as long as its messages."""
+        star = switch(8, 1e6, 0.5)
+        schedule = exchange(star, collective("all_reduce", 8), {tuple(range(8)): []}, shortest(star))
+        verify(schedule)
+        # 7 messages out of each port of half a microsecond, the last one another one to arrive; twice.
+        assert simulate_us(schedule, 8) == pytest.approx(2 * (7 * 0.5 + 0.5), rel=1e-3)
+
+    def test_beside_rings(self):
+        """A group that sends straight beside one with three rings is right, and its messages are not cut."""
+        topology, rings = circulant(16, [1, 3, 7])
+        demand = Demand(16, [range(16), range(0, 16, 2)], [16 * 10**6, 80])
+        schedule = exchange(topology, demanded(demand), {tuple(range(16)): rings, tuple(range(0, 16, 2)): []},
+                            shortest(topology))  # fmt: skip
+        verify(schedule)
+        assert np.unique(schedule.message[schedule.message >= 0]).size > 0
+
+
 class TestRefusals:
     def test_what_is_missing(self):
         """A group without rings, a pair without a route, and a collective that is no demand."""
         topology, rings = circulant(4, [1])
         with pytest.raises(SynthesisError, match="no ring is given for the group"):
             exchange(topology, collective("all_reduce", 4), {}, NONE)
-        with pytest.raises(SynthesisError, match="no ring is given for the group"):
+        with pytest.raises(SynthesisError, match="no route from NPU 1 to NPU 0"):
             exchange(topology, collective("all_reduce", 4), {(0, 1, 2, 3): []}, NONE)
         with pytest.raises(SynthesisError, match="no route from NPU 0 to NPU 2"):
             exchange(topology, collective("send_recv", 4, pairs=[(0, 2)]), {}, NONE)

@@ -18,8 +18,9 @@ from synthesizers.tacos import Tacos
 from topologies import CollectiveError, OptionError, ring
 
 BUILT_IN = {
-    "binomial", "bruck", "direct", "double_binary_tree", "halving_doubling", "pairwise", "recursive_doubling", "ring",
-    "swing", "taccl", "tacos",
+    "alltoall_lp", "auto", "bfb", "binomial", "bruck", "direct", "double_binary_tree", "exact", "forest",
+    "halving_doubling", "hierarchical", "pairwise", "recursive_doubling", "ring", "scatter_allgather", "sccl",
+    "swing", "taccl", "tacos", "topoopt",
 }  # fmt: skip
 
 

@@ -204,6 +204,9 @@ class TestMistakes:
             (BASE.replace("[ring]", "[]"), "2: synthesizers is empty"),
             (BASE.replace("[ring]", "[rng]"), "2: unknown synthesizer 'rng'; did you mean 'ring'"),
             (BASE.replace("[ring]", "[ring, ring]"), "2: ring is there twice"),
+            (BASE.replace("[ring]", "['topoopt:schedule=tacos']"),
+             "2: synthesizer 'topoopt:schedule=tacos': in a file options stand apart, "
+             "{synthesizer: topoopt, options: {schedule: tacos}}"),
             (BASE.replace("[ring]", "\n - synthesizer: ring\n   options: {piecs: 3}"), "4: ring has no option 'piecs'"),
             (BASE.replace("ring:4", "rng:4"), "1: topology: .*did you mean ring"),
             (BASE.replace("all_gather", "AllGather"), "1: collective: unknown collective .*did you mean 'all_gather'"),

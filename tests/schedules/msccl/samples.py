@@ -68,3 +68,24 @@ BY_HAND = """<!-- by hand -->
 def exported(synthesizer, network, kind, chunks=1, in_place=False, instances=1):
     """Return a synthesizer's schedule as an algorithm that has been a file."""
     return parse_msccl(export_msccl(made(synthesizer, network, kind, chunks), "x", in_place, instances))
+
+
+def algo(*gpus, coll="allgather", chunks=2, **attributes):
+    """Return an algorithm of GPUs that are lists of (send, recv, chan, steps); a step is a text of its fields."""
+    names = {"inplace": 0} | attributes
+    lines = [f'<algo name="x" ngpus="{len(gpus)}" nchunksperloop="{chunks}" coll="{coll}" '
+             + " ".join(f'{name}="{value}"' for name, value in names.items()) + ">"]  # fmt: skip
+    for number, (sizes, *blocks) in enumerate(gpus):
+        lines.append('<gpu id="{}" i_chunks="{}" o_chunks="{}" s_chunks="{}">'.format(number, *sizes))
+        for index, (send, recv, chan, *steps) in enumerate(blocks):
+            lines.append(f'<tb id="{index}" send="{send}" recv="{recv}" chan="{chan}">')
+            for position, text in enumerate(steps):
+                kind, source, target, *rest = text.split()
+                depid, deps, hasdep = [*rest, *("-1", "-1", "0")[len(rest) :]]
+                lines.append(
+                    f'<step s="{position}" type="{kind}" srcbuf="{source[0]}" srcoff="{source[1:]}" cnt="1" '
+                    f'dstbuf="{target[0]}" dstoff="{target[1:]}" depid="{depid}" deps="{deps}" hasdep="{hasdep}"/>'
+                )
+            lines.append("</tb>")
+        lines.append("</gpu>")
+    return parse_msccl("\n".join([*lines, "</algo>"]))

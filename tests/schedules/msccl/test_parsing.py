@@ -98,6 +98,8 @@ class TestParse:
         """MSCCL XML is known by its first element, behind comments, whatever the file's name."""
         for text, known in (
             (BY_HAND, True),
+            ("<algo inplace='1'", True),
+            ("<!-- -->" * 500 + "<graphs/>", False),
             ("<?xml version='1.0'?>\n<algo/>", True),
             ("<system/>", False),
             ("{}", False),

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizers.rings import disjoint_rings
+from synthesizers.rings.effort import Effort
 from tests.synthesizers.rings.checks import loads, require_rings, total_gbps
 from topologies import Topology, parse_topology
 
@@ -146,3 +147,23 @@ class TestDisjointRings:
         """Packed rings repeat too, since effort is counted, not timed."""
         first, second = (disjoint_rings(parse_topology("dragonfly:5x6"), range(30)) for _ in range(2))
         assert [ring.order.tolist() for ring in first] == [ring.order.tolist() for ring in second]
+
+    @pytest.mark.parametrize("share", [1.0, 0.1])
+    def test_bounds_its_searches_among_very_different_links(self, monkeypatch, share: float):
+        """Links of 0.001 to 333 GB/s are no reason for thousands of rings, nor for more models than effort pays for."""
+        widths = [0.001, 0.1, 1.0, 25.0, 333.0]
+        rows = [(a, b, 0.5, widths[(a * 3 + b * 7) % 5]) for a in range(5) for b in range(5) if a != b]
+        rows = [(a, b, alpha, 0.001 if (b - a) % 5 == 1 else gbps) for a, b, alpha, gbps in rows]
+        topology = Topology.from_links(5, rows)
+        models = []
+        solved = Effort.solved
+
+        def counted(effort, *arguments):
+            models.append(effort)
+            return solved(effort, *arguments)
+
+        monkeypatch.setattr(Effort, "solved", counted)
+        rings = disjoint_rings(topology, range(5), share=share)
+        require_rings(topology, list(range(5)), rings)
+        assert 1 <= len(rings) <= 64
+        assert len(models) <= share * (1.0 + 0.3 + 0.15) / 1e-3

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedules import Collective, collective, verify
-from simulator import LinkModel, simulate_ps
+from simulator import LinkModel, simulate_ps, simulate_us
 from synthesizers.problem import Problem
+from synthesizers.taccl import Taccl
 from synthesizers.taccl.auto_sketch import derived_networks
 from synthesizers.taccl.boxes import boxes_of
 from synthesizers.taccl.budget import Budget, OutOfTime
@@ -26,7 +28,7 @@ from synthesizers.taccl.highs import solve_highs
 from synthesizers.taccl.model import OPTIMAL, Limits
 from synthesizers.taccl.network import Network, allowed_wires
 from synthesizers.taccl.ordering import best_order
-from synthesizers.taccl.plan import schedule_of, timed
+from synthesizers.taccl.plan import delivers, schedule_of, timed
 from synthesizers.taccl.routing import routing_model
 from synthesizers.taccl.scheduling import merged_at_once, scheduling_model
 from synthesizers.taccl.stages import finer, run_stages
@@ -200,6 +202,68 @@ class TestExact:
         assert min(start.time_ps, plan.time_ps if plan else start.time_ps) == best
 
 
+def far_and_near(near_us):
+    """Return a ring of five both ways, with three links of 20 ms."""
+    ends = [(a, (a + 1) % 5) for a in range(5)]
+    far = {(0, 1), (1, 2), (4, 3)}
+    rows = [(a, b, 20_000.0 if (a, b) in far else near_us, 25.0) for pair in ends for a, b in (pair, pair[::-1])]
+    return Topology.from_links(5, rows)
+
+
+@st.composite
+def mixed(draw):
+    """Draw a network of latencies of 0.5 µs and of 20 ms, most of them a ring both ways, and a small problem on it."""
+    npus = draw(st.integers(3, 7))
+    ends = {(a, (a + 1) % npus) for a in range(npus)}
+    ends |= draw(st.sampled_from([set(), {(b, a) for a, b in ends}]))
+    node = st.integers(0, npus - 1)
+    ends |= {pair for pair in draw(st.lists(st.tuples(node, node), max_size=npus)) if pair[0] != pair[1]}
+    rows = [(a, b, draw(st.sampled_from([0.0, 0.5, 20_000.0])), draw(st.sampled_from([25.0, 100.0])))
+            for a, b in sorted(ends)]  # fmt: skip
+    kind = draw(st.sampled_from(["all_gather", "all_reduce", "broadcast", "all_to_all"]))
+    return Problem(Topology.from_links(npus, rows), collective(kind, npus), draw(st.sampled_from([0, 1, 7, 1000])))
+
+
+class TestWhole:
+    """Sends that are next to nothing beside the plan: no stage loses them."""
+
+    def test_far_and_near(self):
+        """On a ring of five with three links of 20 ms AllGather takes 40: two share one, or one chunk takes two."""
+        problem = Problem(far_and_near(0.5), collective("all_gather", 5), 1000)
+        schedule = Taccl().synthesize(problem, Taccl.Options(warm_start="none"))
+        verify(schedule)
+        assert 40_000 < simulate_us(schedule, 1000) < 40_010
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(problem=mixed(), solver=st.sampled_from(["auto", "highs"]))
+    def test_whatever_the_latencies(self, problem, solver):
+        """However short some sends are beside others, or without any time, the schedule is whole."""
+        schedule = Taccl().synthesize(problem, Taccl.Options(warm_start="none", solver=solver, effort=0.05))
+        verify(schedule)
+        assert simulate_us(schedule, problem.size) <= schedule.notes["planned_us"] + 1e-6
+
+    @pytest.mark.parametrize("near_us", [0.5, 0.0])
+    def test_exact(self, near_us):
+        """Short sends, and those of no time, bring nothing round in a circle in the exact model."""
+        network, demand, costs, allowed, *_ = problem_of(far_and_near(near_us), collective("all_gather", 5), 0)
+        start = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed))
+        worse = replace(start, time_ps=2 * start.time_ps)
+        found = exact_plan(network, demand, costs, allowed, worse, Limits(1.0), symmetric=False)
+        solution, plan, (variables, constraints) = found
+        assert delivers(plan, network.wires, demand)
+        assert solution.bound * 1e6 <= plan.time_ps
+        assert min(variables, constraints) > 0
+
+    def test_delivers(self):
+        """A plan that leaves somebody out, or sends what is not there, is none."""
+        network, demand, costs, *_ = problem_of(parse_topology("line:3"), collective("broadcast", 3))
+        forth = [wire for wire in range(4) if network.wires.src[wire] < network.wires.dst[wire]]
+        whole = timed([(wire, (0,)) for wire in forth], network.wires, demand, costs)
+        assert delivers(whole, network.wires, demand)
+        for units in (whole.units[:1], whole.units[::-1]):
+            assert not delivers(replace(whole, units=units), network.wires, demand)
+
+
 class TestClock:
     @pytest.mark.parametrize("kind", ["all_gather", "all_to_all"])
     def test_spent(self, kind):
@@ -209,6 +273,7 @@ class TestClock:
         routes = greedy_routes(network, demand, costs, allowed)
         for work in (
             lambda: derived_networks(topology, demand, LinkModel(), 0.0),
+            lambda: WireMaps(network.wires, costs, 10**6, 0.0),
             lambda: allowed_wires(network, demand, 0.0),
             lambda: greedy_routes(network, demand, costs, allowed, None, 0.0),
             lambda: best_order(network, demand, costs, routes, None, 0.0),
@@ -290,6 +355,7 @@ class TestContiguity:
         plan = best_order(network, demand, costs, greedy_routes(network, demand, costs, allowed_wires(network, demand)))
         merged = merged_at_once(network, demand, costs, plan)
         assert merged.time_ps == -(-chunks // LONGEST) * 5_000_000 + chunks * 1_000_000
+        assert merged_at_once(network, demand, costs, plan, 0.0) is plan
 
     @pytest.mark.parametrize("name", ["ndv2:2", "dgx2:2"])
     @pytest.mark.parametrize("kind", ["all_gather", "all_to_all", "broadcast"])

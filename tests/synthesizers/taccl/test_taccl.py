@@ -9,8 +9,13 @@ import pytest
 from schedules import KINDS, collective, custom, save_schedule, verify
 from simulator import algbw_gbps, simulate_us
 from synthesizers import Problem, parse_options
+from synthesizers.direct import Direct
 from synthesizers.ring import Ring
 from synthesizers.taccl import Taccl, profile_topology, read_profile
+from synthesizers.taccl.budget import Budget
+from synthesizers.taccl.fallback import fallback
+from synthesizers.taccl.synthesizer import CHALLENGE
+from synthesizers.taccl.warm_start import OTHERS, tuned_by_others
 from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, PATIENCE
 from topologies import OptionError, Topology, parse_topology
@@ -264,7 +269,7 @@ class TestBudget:
     @pytest.mark.parametrize(("topology", "most_us"), [("mesh:4x4", 945.0), ("torus:4x4", 477.0)])
     def test_pieces_gain(self, topology, most_us):
         """Smaller chunks that are planned anew beat whole ones where cutting those gains nothing."""
-        assert solved(topology, "all_gather", 10**8)[1] > most_us
+        assert solved(topology, "all_gather", 10**8, warm_start="none")[1] > most_us
         assert solved(topology, "all_gather", 10**8, pieces="auto")[1] <= most_us
 
     @pytest.mark.parametrize("topology", ["ndv2:2", "mesh:3x3"])
@@ -284,6 +289,57 @@ class TestBudget:
             assert time_us <= simulate_us(other.synthesize(problem, parse_options(other, {"pieces": "auto"})), 10**9)
         assert topology != "dgx2:2" or schedule.notes["origin"] == ["tacos"]
 
+    @pytest.mark.parametrize(
+        ("topology", "kind", "size", "origin"),
+        [
+            ("ndv2:3", "all_gather", 3 * 10**6, "tacos"),
+            ("ndv2:3", "reduce_scatter", 3 * 10**6, "tacos"),
+            ("ndv2:3", "all_reduce", 3 * 10**6, "tacos"),
+            ("switch:8", "all_gather", 64 * 10**6, ""),
+            ("torus:4x4", "all_gather", 10**3, "tacos"),
+            ("mesh:3x3", "all_to_all", 10**6, ""),
+        ],
+    )
+    def test_no_worse_than_others(self, topology, kind, size, origin):
+        """As simulated no other synthesizer it begins from is faster; where theirs is the result the record says so."""
+        schedule, time_us = solved(topology, kind, size)
+        problem = Problem(schedule.topology, collective(kind, schedule.topology.num_npus), size)
+        for other in (Tacos(), Ring(), Direct()):
+            if other.supports(problem) is None:
+                theirs = other.synthesize(problem, parse_options(other, {"pieces": 1}))
+                assert time_us <= simulate_us(theirs, size)
+        said = [stage["status"] for stage in schedule.notes["stages"] if stage["stage"] == CHALLENGE]
+        assert (origin in schedule.notes["origin"]) == bool(said) == bool(origin)
+        assert all(origin in status for status in said)
+
+    @pytest.mark.parametrize(("kind", "names"), [("all_gather", OTHERS), ("all_to_all", ("direct",))])
+    def test_others(self, kind, names):
+        """Everybody who knows the collective gives a schedule in the pieces asked for; nobody where time is over."""
+        problem = Problem(parse_topology("mesh:3x3"), collective(kind, 9), 10**6)
+        found = dict(tuned_by_others(problem, 2, Budget(0.1, None, None, 0)))
+        assert tuple(found) == names
+        for schedule in found.values():
+            verify(schedule)
+            assert schedule.collective.chunks % 2 == 0
+        late = Budget(0.1, 0.0, 0.0, 0)
+        assert not list(tuned_by_others(problem, 2, late))
+        assert late.clock
+
+    @pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
+    def test_own_only(self, kind):
+        """With warm_start=none the schedule is TACCL's own, though another one is faster, and the record names none."""
+        schedule, time_us = solved("ndv2:3", kind, 3 * 10**6, warm_start="none")
+        assert set(schedule.notes["origin"]) <= {"greedy", "routing", "exact"}
+        assert CHALLENGE not in {stage["stage"] for stage in schedule.notes["stages"]}
+        assert time_us > solved("ndv2:3", kind, 3 * 10**6)[1]
+
+    def test_others_come_first_with_a_clock(self):
+        """However short the limit, the result is no slower than the cheapest schedules of others."""
+        problem = Problem(parse_topology("ndv2:3"), collective("all_gather", 24), 3 * 10**6)
+        theirs = fallback(problem, 1)[1]
+        for limit in (1e-6, 0.05, 0.5):
+            assert solved("ndv2:3", "all_gather", 3 * 10**6, limit)[1] <= simulate_us(theirs, 3 * 10**6)
+
     def test_record(self):
         """Each stage is recorded with its solver, status, gap and size, and the seconds that it took beside."""
         schedule, _ = solved("dgx1", "all_gather", 10**6, effort=1.0)
@@ -301,6 +357,37 @@ class TestBudget:
             save_schedule(solved("dgx1", "all_reduce", 10**6)[0], tmp_path / name)
             files.append((tmp_path / name).read_bytes())
         assert files[0] == files[1]
+
+    def test_record_of_little_effort(self):
+        """Where effort ends a stage without a solution the record says that, and how large its model was."""
+        schedule, _ = solved("mesh:3x3", "all_to_all", 10**6, effort=0.0005)
+        stages = {stage["stage"]: stage for stage in schedule.notes["stages"]}
+        for name in ("routing", "exact"):
+            assert stages[name]["status"] == "no solution within the effort"
+            assert stages[name]["variables"] > 0 < stages[name]["constraints"]
+        assert "time_limited" not in schedule.notes
+
+    def test_one_solver(self):
+        """With solver=highs no stage is CP-SAT's; the one that only CP-SAT knows is left out, with the reason."""
+        schedule, _ = solved("mesh:3x3", "all_to_all", 10**6, solver="highs")
+        stages = {stage["stage"]: stage for stage in schedule.notes["stages"]}
+        assert {stage["solver"] for stage in stages.values()} == {"highs", ""}
+        assert "solver=highs" in stages["exact"]["status"]
+
+    def test_too_many_sends(self, monkeypatch, write, sketch_content):
+        """More sends than scheduling can read within its effort are merged without a solver, and the record says so."""
+        monkeypatch.setattr("synthesizers.taccl.stages._MOST_SENDS", 100)
+        schedule, _ = solved("ndv2:2", "all_gather", 10**6, sketch=write(sketch_content()))
+        (scheduling,) = (stage for stage in schedule.notes["stages"] if stage["stage"] == "scheduling")
+        assert scheduling["status"] == "not tried: 240 sends, 100 at most"
+
+    def test_bound_of_scheduling(self, ndv2_profile, write, sketch_content):
+        """Durations are rounded for the solver, but what it records as a bound is not above the schedule's time."""
+        path = write(sketch_content(offsets=[[8, 16]]))
+        schedule, time_us = solved(profile_topology(ndv2_profile, "ndv2", 2), "all_gather", 16 * 10**6, sketch=path)
+        (scheduling,) = (stage for stage in schedule.notes["stages"] if stage["stage"] == "scheduling")
+        assert (scheduling["status"], time_us) == ("optimal", 917.0)
+        assert 0.999 * time_us < scheduling["bound_us"] <= time_us
 
     def test_never_worse_than_its_start(self):
         """The schedule of the warm start is the result where nothing better is found."""

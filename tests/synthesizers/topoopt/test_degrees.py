@@ -105,6 +105,12 @@ class TestFurtherShares:
         """A light group without any ring comes before a heavy one that has one."""
         assert further_shares(np.ones(2, int), [(0, 1), (0, 1)], [100, 1], [1, 0]) == (1, 1)
 
+    def test_level(self):
+        """Where a group without ring counts four times, halves of 100 bytes take all ports before all with 1 byte."""
+        halves = [(0, 1), (2, 3)]
+        assert further_shares(np.full(4, 3), [range(4), *halves], [1, 100, 100], [0, 0, 0], 4) == (0, 3, 3)
+        assert further_shares(np.full(4, 3), [range(4), *halves], [30, 100, 100], [0, 0, 0], 4) == (1, 2, 2)
+
     def test_every_member_needs_a_port(self):
         """A group gets nothing if one member has no port left."""
         assert further_shares(np.array([3, 3, 0]), [range(3)], [5], [1]) == (1,)

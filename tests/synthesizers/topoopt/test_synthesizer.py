@@ -12,7 +12,7 @@ from schedules import collective, demanded, verify
 from simulator import bound, simulate_us
 from synthesizers import Problem, parse_options
 from synthesizers.ring import Ring
-from synthesizers.topoopt import TopoOpt
+from synthesizers.topoopt import TopoOpt, distances
 from topologies import Demand, OptionError, SynthesisError, fabric, parse_topology
 
 
@@ -51,6 +51,29 @@ class TestFabric:
         ends = set(zip(schedule.topology.src.tolist(), schedule.topology.dst.tolist(), strict=True))
         assert (0, 5) in ends
 
+    def test_coins(self):
+        """With CoinChangeMod traffic within the group keeps to the group's rings, in the fewest jumps; cables idle."""
+        traffic = np.full((16, 16), 1_000_000) * (1 - np.eye(16, dtype=int))
+        traffic[0, 8] = traffic[8, 0] = 10**8
+        demand = Demand(16, [range(16)], [10**9], traffic)
+        for routing, idle in (("paths", False), ("coins", True)):
+            options = {"routing": routing, "split": "buffers"}
+            schedule, _ = solved(fabric(16, 4, 12.5, 1.0), demanded(demand), demand.size, **options)
+            (jumps,), cables = schedule.notes["jumps"], np.array(schedule.notes["cables"])
+            hops = distances(16, jumps)
+            carried = np.bincount(schedule.link, minlength=schedule.topology.num_links)
+            assert (carried[cables] == 0).all() == idle
+            if routing == "coins":
+                one_to_one = schedule.flow >= 0
+                offset = (schedule.topology.dst - schedule.topology.src)[schedule.link[one_to_one]] % 16
+                assert set(offset.tolist()) <= set(jumps)
+                assert np.bincount(schedule.flow[one_to_one]).max() == hops.max()
+
+    def test_coins_need_rings_of_its_own(self):
+        """On a network that is wired already CoinChangeMod is refused by name."""
+        with pytest.raises(OptionError, match=r"routing=coins .* ring:4 is wired already: use routing=paths, or a fab"):
+            solved("ring:4", "all_to_all", 100, routing="coins")
+
     @pytest.mark.parametrize("schedule", ["tacos", "ring", "direct"])
     def test_schedules_of_others(self, schedule):
         """Another synthesizer schedules on the network that was wired, any collective that it can."""
@@ -65,9 +88,9 @@ class TestFabric:
             solved("fabric:6x2", "all_gather", 100)
         with pytest.raises(SynthesisError, match="ring cannot schedule on what was wired"):
             solved("fabric:6x2", "all_to_all", 100, schedule="ring")
-        with pytest.raises(OptionError, match="is this synthesizer itself"):
+        with pytest.raises(OptionError, match="unknown schedule 'topoopt'; expected rings, or one of .*tacos"):
             solved("fabric:6x2", "all_reduce", 100, schedule="topoopt")
-        with pytest.raises(OptionError, match="nosuch"):
+        with pytest.raises(OptionError, match="unknown schedule 'nosuch'; expected rings, or one of .*tacos"):
             solved("fabric:6x2", "all_reduce", 100, schedule="nosuch")
         with pytest.raises(SynthesisError, match="one server has nobody"):
             solved("fabric:1x2", "all_reduce", 100)
@@ -124,6 +147,7 @@ def test_any_demand_on_any_fabric(data):
         traffic[0, 1] = 1
     demand = Demand(servers, groups, [data.draw(st.integers(1, 10**7)) for _ in groups], traffic)
     unwired = fabric(servers, ports)
-    schedule, time_us = solved(unwired, demanded(demand), demand.size, pieces=1)
+    routing = data.draw(st.sampled_from(["paths", "coins"]))
+    schedule, time_us = solved(unwired, demanded(demand), demand.size, pieces=1, routing=routing)
     assert unwired.fault(schedule.topology) is None
     assert bound(unwired, schedule.collective, demand.size).time_us <= time_us * (1 + 1e-9)
