@@ -163,7 +163,7 @@ def _warnings_in_a_line() -> Iterator[None]:
             else:
                 shown(message, category, *place, **more)
 
-        warnings.showwarning = show  # type: ignore[assignment]  # any place will do
+        warnings.showwarning = show
         yield
 
 

@@ -1,24 +1,20 @@
 """Network files of ASTRA-sim's analytical back end, for the networks that they can say.
 
 These are products of rings, fully connected and switched dimensions, each with one bandwidth and latency. Which
-product a network is shows at the links of NPU 0; the product is then built and must have the very same links. Units are
-GB/s of 2^30 B/s, and ns.
+product a network is shows in its `dimensions` and at the links of NPU 0; the product is then built and must have the
+very same links. Units are GB/s of 2^30 B/s, and ns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
+from topologies.dimensions import dimensions
 from topologies.exceptions import TopologyError
 from topologies.product import product
 from topologies.topology import Topology
 
 _WORDS = {"r": "Ring", "f": "FullyConnected", "s": "Switch"}
-
-#: Most ways to split the number of NPUs into dimensions that are tried.
-_MOST_SHAPES = 100_000
 
 
 def text_of(topology: Topology) -> str:
@@ -29,17 +25,14 @@ def text_of(topology: Topology) -> str:
     TopologyError
         It is no product of such dimensions, or is one with its NPUs numbered otherwise.
     """
-    for number, shape in enumerate(_shapes(topology.num_npus)):
-        if number >= _MOST_SHAPES:
-            break
-        found = _dimensions(topology, shape)
-        if found is None:
-            continue
+    shape = dimensions(topology)
+    found = _blocks(topology, shape)
+    if found is not None:
         letters, bandwidths, latencies = found
         if _links(product(letters, shape, bandwidths, latencies)) == _links(topology):
             rows = {
                 "topology": [_WORDS[letter] for letter in letters],
-                "npus_count": shape,
+                "npus_count": list(shape),
                 "bandwidth": [repr(gbps * 1e9 / 2**30) for gbps in bandwidths],
                 "latency": [repr(us * 1000) for us in latencies],
             }
@@ -49,21 +42,11 @@ def text_of(topology: Topology) -> str:
                         ".csv or .graphml")  # fmt: skip
 
 
-def _shapes(count: int) -> Iterator[tuple[int, ...]]:
-    """Yield the sizes of 2 and more whose product is `count`, few dimensions first."""
-    level: list[tuple[tuple[int, ...], int]] = [((), count)]
-    while level:
-        deeper = []
-        for sizes, rest in level:
-            if rest > 1:
-                yield (*sizes, rest)
-                deeper += [((*sizes, size), rest // size) for size in range(2, rest // 2 + 1) if rest % size == 0]
-        level = deeper
-
-
-def _dimensions(topology: Topology, shape: tuple[int, ...]) -> tuple[str, list[float], list[float]] | None:
+def _blocks(topology: Topology, shape: tuple[int, ...]) -> tuple[str, list[float], list[float]] | None:
     """Return the letter, bandwidth and latency of each dimension as NPU 0 shows them; None where it cannot be so."""
     out = np.flatnonzero(topology.src == 0)
+    if (np.bincount(topology.src, minlength=topology.num_npus)[: topology.num_npus] != len(out)).any():
+        return None  # and nothing large is built in vain
     ends = topology.dst[out]
     to_switch = out[ends >= topology.num_npus]
     to_switch = to_switch[np.argsort(topology.dst[to_switch], kind="stable")].tolist()
