@@ -41,7 +41,9 @@ file_options = options(
     click.option("--bonded", is_flag=True, help="Make parallel links of two GPUs one link of the sum."),
     click.option("--cables", is_flag=True, help="A line of a table of links is a cable, both ways."),
     click.option("--machine", metavar="NAME", help="Machine of a TACCL profile, such as ndv2."),
-    click.option("--boxes", metavar="N", help="Number of machines of a TACCL profile."),
+    click.option("--pcie", metavar="24GB/s", help="Bandwidth of each GPU over PCIe, which joins a machine's GPUs."),
+    click.option("--nic", metavar="25GB/s", help="Bandwidth of each GPU to the network between machines."),
+    click.option("--boxes", metavar="N", help="Number of machines, all as the one of the file."),
     click.option("--sketch", metavar="FILE", help="Sketch of TACCL that says the number of machines."),
 )  # fmt: skip
 

@@ -133,4 +133,4 @@ class TestDocs:
 
         text = (ROOT / "docs" / "topology_files.md").read_text()
         assert all(name in text for name in GPUS)
-        assert all(f"@{key}=" in text for key in KEYS)
+        assert all(f"{key}=" in text for key in KEYS)

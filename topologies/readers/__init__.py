@@ -18,7 +18,7 @@ from topologies.topology import Topology
 
 __all__ = ["FORMATS", "Format", "read_source", "read_topology"]
 
-_GPU = frozenset({"gpu", "bandwidth", "latency", "bonded"})
+_GPU = frozenset({"gpu", "bandwidth", "latency", "bonded", "pcie", "nic", "boxes"})
 _GRAPH = frozenset({"bandwidth", "latency", "unit"})
 
 

@@ -15,8 +15,8 @@ from topologies.exceptions import OptionError
 from topologies.readers.source import Source
 from topologies.shape import shortened
 
-#: Latency of a direct link, and of a hop between GPU and switch, in µs.
-LINK_LATENCY_US, HOP_LATENCY_US = 0.7, 0.35
+#: Latency of a direct link, of a hop between GPU and switch, and of one to the network between machines, in µs.
+LINK_LATENCY_US, HOP_LATENCY_US, NIC_LATENCY_US = 0.7, 0.35, 1.3
 
 #: The most links that any GPU has.
 MOST_LINKS = 18

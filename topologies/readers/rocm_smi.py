@@ -3,8 +3,8 @@
 NPU r is GPU r. The driver counts a weight of 15 for each xGMI link on the way; "Hops" is 1 for all GPUs of a hive. So
 a link is a pair of type XGMI and weight 15, and XGMI of a greater weight is a way over several links. Unit rule: what
 a link carries comes from the table of GPU models; how many parallel links two GPUs have is not said, so one is taken,
-which a warning says. The matrix of ``rocm-smi --shownodesbw`` (min-max, MB/s, of which the greatest counts), where it
-follows in the same file, says both.
+which a warning says. The matrix of ``rocm-smi --shownodesbw``, where it follows in the same file, says both: MB/s of
+one link and of all between two GPUs.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import re
 
 import numpy as np
 
-from topologies.readers.gpu_links import gpu_topology
-from topologies.readers.gpus import LINK_LATENCY_US
-from topologies.readers.source import Source, named
+from topologies.readers.gpu_links import MAX_COUNT, gpu_topology
+from topologies.readers.source import Source
 from topologies.topology import Topology
 
 _TITLE = re.compile(r"\b(weight|hops|link type|bandwidth)\b.*\bbetween two GPUs|=\s*(bandwidth)\s*=", re.IGNORECASE)
@@ -59,35 +58,31 @@ def read(source: Source) -> Topology:
     if not (counts == counts.T).all():
         a, b = np.argwhere(counts != counts.T)[0].tolist()
         raise source.error(f"{names[a]} and {names[b]} have a link one way only; expected the same both ways")
-    if "bandwidth" in tables and "bandwidth" not in source.given and counts.any():
-        return _with_bandwidths(source, names, counts, tables["bandwidth"])
-    if "bandwidth" not in tables and counts.any():
+    carried = None
+    if "bandwidth" in tables and counts.any():
+        carried = _count(source, names, counts, tables["bandwidth"])
+    elif counts.any():
         source.warn("does not say how many links join two GPUs: one is taken where there are some")
-    return gpu_topology(source, names, counts, np.zeros(n, np.int64), None, "xGMI link")
+    return gpu_topology(source, names, counts, np.zeros(n, np.int64), None, "xGMI link", carried)
 
 
-def _with_bandwidths(
-    source: Source, names: list[str], counts: np.ndarray, table: tuple[list[int], list[list[str]]]
-) -> Topology:
-    """Return the topology whose links carry what the matrix of bandwidths says, in MB/s."""
-    source.take({"latency"}, "an output of rocm-smi with bandwidths")
-    latency = source.latency()
-    if latency is None:
-        source.warn(f"not in the file, from the table of defaults: {LINK_LATENCY_US:g} us a link")
+def _count(source: Source, names: list[str], counts: np.ndarray, table: tuple[list[int], list[list[str]]]) -> float:
+    """Set how many links two GPUs have, and return GB/s of one: the matrix has that of one and that of all, in MB/s."""
     gpus, cells = table
     if [f"GPU{gpu}" for gpu in gpus] != names:
         raise source.error("the matrix of bandwidths is of other GPUs; expected the same")
-    rows = []
+    least = set()
     for a, b in np.argwhere(counts > 0).tolist():
-        match = re.fullmatch(r"(?:[0-9]{1,9}-)?([0-9]{1,9})", cells[a][b], re.ASCII)
-        if match is None or int(match[1]) == 0:
+        match = re.fullmatch(r"([0-9]{1,9})-([0-9]{1,9})", cells[a][b], re.ASCII)
+        one, of_all = (int(match[1]), int(match[2])) if match else (0, 0)
+        if one == 0 or of_all % one or not 1 <= of_all // one <= MAX_COUNT:
             raise source.error(f"bandwidth {cells[a][b]!r:.40} from {names[a]} to {names[b]}; expected MIN-MAX MB/s, "
-                               f"or give it: {source.ask('bandwidth')}")  # fmt: skip
-        rows.append((a, b, LINK_LATENCY_US if latency is None else latency, int(match[1]) / 1000))
-    alone = [names[gpu] for gpu in np.flatnonzero(counts.sum(axis=0) == 0).tolist()]
-    if alone:
-        raise source.error(f"not connected: no xGMI link to another GPU has {named(alone)}; expected links of all")
-    return source.build(len(names), rows, node_names=[f"GPU {rank}" for rank in range(len(names))])
+                               "of one link and of all")  # fmt: skip
+        counts[a, b] = of_all // one
+        least.add(one)
+    if len(least) > 1:
+        raise source.error(f"links of {' and '.join(map(str, sorted(least)[:4]))} MB/s; expected all of one bandwidth")
+    return least.pop() / 1000
 
 
 def _tables(source: Source) -> dict[str, tuple[list[int], list[list[str]]]]:

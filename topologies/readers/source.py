@@ -33,7 +33,9 @@ KEYS: Mapping[str, tuple[str, str]] = {
     "unit": ("Gbps", "unit of bandwidths that are bare numbers in the file"),
     "bonded": ("yes", "whether parallel links are one link of the summed bandwidth"),
     "machine": ("ndv2", "machine of a TACCL profile: ndv2, dgx2, hub_and_spoke or custom"),
-    "boxes": ("2", "number of machines of a TACCL profile"),
+    "pcie": ("24GB/s", "bandwidth of each GPU over PCIe, which joins the GPUs of a machine"),
+    "nic": ("25GB/s", "bandwidth of each GPU to the network between machines"),
+    "boxes": ("2", "number of machines, all as the one of the file"),
     "sketch": ("sketch.json", "sketch of TACCL that says the number of machines"),
     "cables": ("yes", "whether a line of a table of links is a cable, both ways"),
 }
@@ -82,9 +84,9 @@ class Source:
         flag = f"--{value}" if key == "wiring" else f"--{key} {value}"
         return f"@{key}={value} after its name (or {flag})"
 
-    def bandwidth(self) -> float | None:
-        """Return the bandwidth that was given, in GB/s."""
-        return self._quantity("bandwidth", parse_bandwidth)
+    def bandwidth(self, key: str = "bandwidth") -> float | None:
+        """Return a bandwidth that was given, in GB/s."""
+        return self._quantity(key, parse_bandwidth)
 
     def latency(self) -> float | None:
         """Return the latency that was given, in µs."""

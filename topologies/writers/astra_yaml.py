@@ -7,6 +7,8 @@ very same links. Units are GB/s of 2^30 B/s, and ns.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from topologies.dimensions import dimensions
@@ -30,7 +32,7 @@ def text_of(topology: Topology) -> str:
     if found is not None:
         letters, bandwidths, latencies = found
         if _links(product(letters, shape, bandwidths, latencies)) == _links(topology):
-            rows = {
+            rows: dict[str, list[Any]] = {
                 "topology": [_WORDS[letter] for letter in letters],
                 "npus_count": list(shape),
                 "bandwidth": [repr(gbps * 1e9 / 2**30) for gbps in bandwidths],

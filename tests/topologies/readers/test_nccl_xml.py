@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.topologies.readers.samples import nccl, nvlink
-from topologies import FormatError, dgx_a100, ring
+from topologies import FormatError, OptionError, dgx_a100, ring, switch
 
 SWITCH = "".join(f'<nvlink target="0000:c{number}:00.0" count="6" tclass="0x068000"/>' for number in range(2))
 UNSEEN = '<nvlink target="fffffff:ff:ff.0" count="12" tclass="0xffffff"/>'
@@ -39,6 +39,29 @@ class TestLinks:
     def test_one_gpu(self, reading):
         """A single GPU needs no link."""
         assert reading(nccl({0: ""})).num_npus == 1
+
+
+class TestMoreThanLinks:
+    def test_machines(self, reading):
+        """Several machines of one dump, with a NIC for each GPU, are the built-in ones."""
+        text = nccl(dict.fromkeys(range(8), SWITCH), 'sm="80"')
+        topology = reading(text, gpu="A100", boxes="3", nic="25GB/s")
+        assert topology == dgx_a100(3)
+        assert topology.node_names[-3:] == ("box 1 NVSwitch", "box 2 NVSwitch", "network switch")
+
+    def test_pcie(self, reading):
+        """GPUs whose links lead nowhere are joined by PCIe where its bandwidth is given."""
+        text = nccl({gpu: nvlink(gpu, 12) for gpu in range(4)})
+        assert reading(text, pcie="24GB/s") == switch(4, 24.0, 0.35)
+        topology = reading(nccl(PAIR), gpu="V100", pcie="12GB/s", boxes="2", nic="100Gbps")
+        assert topology.node_names[4:] == ("box 0 PCIe", "box 1 PCIe", "network switch")
+        assert [topology.egress_gbps(node) for node in range(7)] == [49.5] * 4 + [24, 24, 50]
+
+    @pytest.mark.parametrize("given", [{"boxes": "2"}, {"nic": "25GB/s"}, {"boxes": "1", "nic": "25GB/s"}])
+    def test_boxes_and_nic(self, reading, given):
+        """Several machines need to be told what joins them, and one has no use for it."""
+        with pytest.raises(OptionError, match="boxes and nic go together"):
+            reading(nccl(PAIR), **given)
 
 
 class TestDropped:

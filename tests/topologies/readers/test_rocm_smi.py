@@ -22,11 +22,12 @@ class TestRead:
         ]
 
     def test_bandwidths(self, reading):
-        """The matrix of bandwidths, in MB/s, says what two GPUs exchange; a bandwidth that is given goes before it."""
+        """The matrix of bandwidths says what one link carries and how many there are; what is given goes before it."""
         text = rocm(RING_WEIGHTS, bandwidths=BANDWIDTHS)
         topology = reading(text)
-        found = zip(topology.src.tolist(), topology.dst.tolist(), topology.bandwidth_gbps.tolist(), strict=True)
-        assert sorted(found)[:3] == [(0, 1, 200.0), (0, 3, 100.0), (1, 0, 200.0)]
+        assert [len(topology.dst[(topology.src == 0) & (topology.dst == peer)]) for peer in (1, 2, 3)] == [4, 0, 2]
+        assert set(topology.bandwidth_gbps) == {50}
+        assert reading.said == ["file.txt: not in the file, from the table of defaults: 0.7 us a link"]
         assert set(reading(text, bandwidth="10GB/s").bandwidth_gbps) == {10}
 
     @pytest.mark.parametrize(("text", "says"), [
@@ -38,6 +39,8 @@ class TestRead:
         (rocm(RING_WEIGHTS).replace("\nGPU2   30", "\nGPU7   30"), "matrix of weight is cut off or damaged"),
         (rocm([[0, 15], [15, 0]]).replace("15", "x5"), "weight 'x5'"),
         (rocm(RING_WEIGHTS, bandwidths=[["N/A"] * 4] * 4), "bandwidth 'N/A' from GPU0 to GPU1"),
+        (rocm(RING_WEIGHTS, bandwidths=[["50-70"] * 4] * 4), "bandwidth '50-70'"),
+        (rocm([[0, 15], [15, 0]], bandwidths=[["-", "50-50"], ["60-60", "-"]]), "links of 50 and 60 MB/s"),
     ])  # fmt: skip
     def test_faults(self, reading, text, says):
         """What is damaged, or has no links, is refused with what is wrong."""
