@@ -149,7 +149,15 @@ def _read_topology(text: bytes) -> None:
     from topologies.readers.source import Source, decoded
 
     known = decoded("x", text)
-    given = {"gpu": "MI250", "latency": "1us", "bandwidth": "25GB/s", "unit": "Gbps", "machine": "ndv2", "boxes": "2"}
+    given = {
+        "gpu": "MI250",
+        "latency": "1us",
+        "bandwidth": "25GB/s",
+        "unit": "Gbps",
+        "machine": "ndv2",
+        "boxes": "2",
+        "nic": "25GB/s",
+    }
     keys = next((form.keys for form in FORMATS if form.part("recognises")(known)), frozenset())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TopologyWarning)

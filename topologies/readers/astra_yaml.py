@@ -6,6 +6,7 @@ latency of 1 is 1 ns for each hop. A ring of 2 is one cable. Comments are not re
 
 from __future__ import annotations
 
+import math
 import re
 
 from topologies.exceptions import TopologyError
@@ -18,6 +19,7 @@ BLOCKS = {"ring": "r", "fullyconnected": "f", "switch": "s"}
 _KEYS = ("topology", "npus_count", "bandwidth", "latency")
 _MAX_TEXT = 2**18
 _MAX_DIMENSIONS = 16
+_MAX_LINKS = 2**20
 
 
 def recognises(text: str) -> bool:
@@ -55,6 +57,10 @@ def read(source: Source) -> Topology:
             raise source.error(f"topology is {shortened(word)!r}; expected Ring, FullyConnected or Switch")
         letters += BLOCKS[word.lower()]
     sizes = [int(_number(source, "npus_count", text, whole=True)) for text in values["npus_count"]]
+    npus = math.prod(sizes)
+    links = npus * sum(size - 1 if letter == "f" else 2 for letter, size in zip(letters, sizes, strict=True))
+    if links > _MAX_LINKS:
+        raise source.error(f"{npus} NPUs and {links} links; expected at most {_MAX_LINKS} links")
     bandwidths = [_number(source, "bandwidth", text) * 2**30 / 1e9 for text in values["bandwidth"]]
     latencies = [_number(source, "latency", text) / 1000 for text in values["latency"]]
     try:

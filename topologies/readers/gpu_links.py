@@ -15,13 +15,13 @@ import numpy as np
 
 from topologies.exceptions import OptionError
 from topologies.readers.gpus import HOP_LATENCY_US, LINK_LATENCY_US, NIC_LATENCY_US, Gpu, given_gpu, with_links
-from topologies.readers.source import MAX_FILE_LINKS, Source, named
+from topologies.readers.source import Source, named
 from topologies.topology import Topology
 
 #: Most links between two GPUs: far past any board.
 MAX_COUNT = 1024
 
-_MAX_BOXES = 1024
+_MAX_BOXES, _MAX_LINKS = 1024, 2**18
 
 
 def gpu_topology(
@@ -67,8 +67,8 @@ def gpu_topology(
         raise source.error(f"not connected: no {noun} to another GPU has {named(lonely)}, {others}; expected links of "
                            f"all: dump it where they are up, or let PCIe join them, {source.ask('pcie')}")  # fmt: skip
     n = len(names)
-    if boxes * (counts.sum() + 6 * n) > MAX_FILE_LINKS:
-        raise source.error(f"{boxes} machines of {n} GPUs and {counts.sum()} links; expected at most {MAX_FILE_LINKS}")
+    if boxes * (counts.sum() + 6 * n) > _MAX_LINKS:
+        raise source.error(f"{boxes} machines of {n} GPUs and {counts.sum()} links; expected at most {_MAX_LINKS}")
     hubs = ["NVSwitch"] * bool(ports.any()) + ["PCIe"] * (pcie is not None)
     bandwidth, direct_us, hop_us = _figures(source, model, counts, ports, noun, carried, bool(hubs))
     machine: list[tuple[int, int, float, float]] = []  # switches are n, n + 1

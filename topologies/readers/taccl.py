@@ -16,7 +16,7 @@ from topologies.readers.taccl_profile import parse_profile, profile_topology
 from topologies.topology import Topology
 
 _MACHINES = ("ndv2", "dgx2", "hub_and_spoke", "custom")
-_MAX_GPUS, _MAX_BOXES = 512, 1024
+_MAX_BOXES, _MAX_LINKS = 1024, 2**18
 
 
 def recognises(text: str) -> bool:
@@ -54,10 +54,11 @@ def read(source: Source) -> Topology:
         raise source.error(f"profile {profile.name!r:.40} does not say which machine it is of; give it, "
                            f"{source.ask('machine')}")  # fmt: skip
     boxes = source.number("boxes", _of_sketch(source), _MAX_BOXES)
-    links = sum(map(sum, profile.links))
-    if profile.gpus_per_node > _MAX_GPUS or links > _MAX_GPUS**2 or profile.nics_per_node > _MAX_GPUS:
-        raise source.error(f"{profile.gpus_per_node} GPUs, {profile.nics_per_node} NICs or {links} links of a machine; "
-                           f"expected at most {_MAX_GPUS}, {_MAX_GPUS} and {_MAX_GPUS**2}")  # fmt: skip
+    gpus, nics = profile.gpus_per_node, profile.nics_per_node
+    links = sum(map(sum, profile.links)) if machine == "custom" else gpus**2
+    if boxes * (links + 4 * gpus + 4 * nics) > _MAX_LINKS:
+        raise source.error(f"{boxes} machines of {gpus} GPUs, {nics} NICs and {links} links each; expected at most "
+                           f"{_MAX_LINKS} links in all")  # fmt: skip
     try:
         return profile_topology(profile, machine, boxes)
     except CollbenchError as error:

@@ -26,6 +26,7 @@ class TestRead:
         assert reading.said == ["file.txt: left out keys that say nothing of a network (1): extra"]
 
     @pytest.mark.parametrize(("old", "new", "says"), [
+        ("2, 3, 4", "65536, 3, 4", "4718592 links; expected at most"),
         ("200.0, 100.0, 50.0", "200.0, tbd, 50.0", "bandwidth is 'tbd'"),
         ("2, 3, 4", "2, 3", "npus_count has 2 values, topology 3"),
         ("2, 3, 4", "2, 3.5, 4", "npus_count is '3.5'; expected a whole number"),

@@ -34,6 +34,7 @@ class TestRead:
         (changed(name="mine"), {}, FormatError, "does not say which machine.*--machine ndv2"),
         (changed(gpus_per_node=4), {}, FormatError, "do not make a node of ndv2"),
         (changed(alhpa=1), {}, FormatError, "did you mean 'alpha'"),
+        (changed(gpus_per_node=512, name="hub and spoke"), {"boxes": "2"}, FormatError, "2 machines of 512 GPUs"),
         (PROFILE, {"boxes": "0"}, OptionError, "boxes is '0'"),
         (PROFILE, {"machine": "dgx9"}, OptionError, "machine is 'dgx9'"),
         ('{"nnodes": 2, "intranode_sketch": {}}', {}, FormatError, "is a sketch"),
