@@ -24,13 +24,14 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import msgspec
 
 from schedules import Schedule
 from topologies import Fabric
 from topologies.exceptions import OptionError
+from topologies.readers.json_struct import choices
 
 if TYPE_CHECKING:
     from synthesizers.problem import Problem
@@ -145,10 +146,3 @@ def parse_options(synthesizer: Synthesizer, given: Mapping[str, Any]) -> Options
         also = ", or" if "Expected `int` >=" in str(error) else "; expected one of"  # a number, or a word in its place
         hint = f"{also} {', '.join(words)}" if words else ""
         raise OptionError(f"{synthesizer.name}: bad option: {error}{hint}") from None
-
-
-def choices(annotation: Any) -> list[str]:
-    """Return the words that a value may be, wherever they stand in its type."""
-    if get_origin(annotation) is Literal:
-        return [str(word) for word in get_args(annotation)]
-    return [word for part in get_args(annotation) for word in choices(part)]

@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -133,8 +134,39 @@ def _read_msccl(text: bytes) -> None:
         verify(schedule_of(algorithm, fully_connected(len(algorithm.gpus))))
 
 
+def _topology_seeds() -> list[bytes]:
+    """Return a file of each format, and public files where they are."""
+    from tests.topologies.readers.samples import CASES, SAMPLES
+
+    public = [path.read_bytes() for path in sorted(CASES.glob("*"))] if CASES.is_dir() else []
+    return [text.encode() for texts in SAMPLES.values() for text, _ in texts] + public
+
+
+def _read_topology(text: bytes) -> None:
+    """Read a topology file, with what it may not say."""
+    from topologies import TopologyWarning
+    from topologies.readers import FORMATS, read_source
+    from topologies.readers.source import Source, decoded
+
+    known = decoded("x", text)
+    given = {
+        "gpu": "MI250",
+        "latency": "1us",
+        "bandwidth": "25GB/s",
+        "unit": "Gbps",
+        "machine": "ndv2",
+        "boxes": "2",
+        "nic": "25GB/s",
+    }
+    keys = next((form.keys for form in FORMATS if form.part("recognises")(known)), frozenset())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TopologyWarning)
+        read_source(Source("x", known, {key: given[key] for key in given.keys() & keys}))
+
+
 #: Every reader of files that others write.
 READERS = {
+    "topologies": Reader(_topology_seeds, _read_topology),
     "msccl": Reader(_msccl_seeds, _read_msccl),
 }
 

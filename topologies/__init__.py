@@ -17,6 +17,7 @@ from topologies.exceptions import (
     ScheduleError,
     SynthesisError,
     TopologyError,
+    TopologyWarning,
     UnitError,
     VerificationError,
 )
@@ -56,6 +57,7 @@ __all__ = [
     "SynthesisError",
     "Topology",
     "TopologyError",
+    "TopologyWarning",
     "UnitError",
     "VerificationError",
     "circulant",

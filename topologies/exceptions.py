@@ -45,5 +45,9 @@ class SynthesisError(CollbenchError, RuntimeError):
     """A synthesizer could not produce a schedule for a problem."""
 
 
+class TopologyWarning(UserWarning):
+    """What a reader left out of a file, or took from a table because the file does not say it; one line."""
+
+
 class OptionError(CollbenchError, ValueError):
     """An unknown synthesizer, option or option value."""

@@ -20,7 +20,6 @@ from topologies.dragonfly import dragonfly
 from topologies.exceptions import TopologyError, UnitError
 from topologies.fabric import fabric
 from topologies.fat_tree import fat_tree
-from topologies.files import is_topology_file, load_topology
 from topologies.grid import mesh, torus
 from topologies.kautz import kautz
 from topologies.product import product
@@ -123,27 +122,30 @@ KINDS: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 
 def parse_topology(text: str) -> Topology:
-    """Return the topology of a short name, or of a topology file of collbench.
+    """Return the topology of a short name, or of a topology file (`topologies.readers` has the formats).
 
     Parameters
     ----------
     text : str
-        Such as ``mesh:8x8``, ``torus:4x4@50x75GiB/s,0.5us`` or ``dgx2:2``, or the path of a file. A short name goes
-        before a file of the same name, which is reached as ``./mesh:8x8``.
+        Such as ``mesh:8x8``, ``torus:4x4@50x75GiB/s,0.5us`` or ``dgx2:2``, or the path of a file, with what the file
+        does not say after an @: ``topo.txt@gpu=H100``. A short name goes before a file of the same name, which is
+        reached as ``./mesh:8x8``.
 
     Returns
     -------
     topology : Topology
-        Its name is the canonical short name, which parses back to an equal topology.
+        Its name is the canonical short name, which parses back to an equal topology, or that of the file.
 
     Raises
     ------
     TopologyError
-        An unknown kind, a shape that does not fit it, an absurd size, or a file that is none of collbench's.
+        An unknown kind, a shape that does not fit it, or an absurd size.
     UnitError
         A bandwidth or latency without a unit, with a wrong one, or out of range.
     FormatError
-        A topology file of collbench that is damaged.
+        A file that no reader knows, that is damaged, or that does not say what is needed.
+    OptionError
+        Something after a file's @ that is unknown or has no meaning for it.
     """
     name = text.strip()
     if not name:
@@ -225,20 +227,15 @@ def _machine(name: str, kind: str, entry: _Machine, boxes: str | None, has_value
 
 
 def _from_file(name: str, kind: str) -> Topology:
-    """Read the file that `name` names, or say that it is neither a file nor a short name."""
+    """Read the file that `name` names, with what is said after an @, or say that it is neither file nor short name."""
     examples = "mesh:8x8, torus:4x4x4 or dgx1 (collbench list topologies shows all kinds)"
-    try:
-        is_file, is_folder = Path(name).is_file(), Path(name).is_dir()
-    except (OSError, ValueError):  # longer than a path can be, or with a NUL
-        is_file = is_folder = False
-    if is_file:
-        if is_topology_file(name):
-            return load_topology(name)
-        raise TopologyError(
-            f"{name}: reading topology files is not supported yet, except collbench's own JSON; "
-            f"expected a short name such as {examples}"
-        )
-    if is_folder:
+    path, _, said = name.rpartition("@")
+    if _is("is_file", name) or (path and _is("is_file", path)):
+        from topologies.readers import read_topology
+        from topologies.readers.source import parse_given
+
+        return read_topology(name) if _is("is_file", name) else read_topology(path, parse_given(path, said))
+    if _is("is_dir", name):
         raise TopologyError(f"{name} is a folder; expected a topology file or a short name such as {examples}")
     near = difflib.get_close_matches(kind.lower().replace("-", "_"), _KINDS, 1, 0.6)
     if near:
@@ -246,3 +243,11 @@ def _from_file(name: str, kind: str) -> Topology:
     else:
         wanted = f"expected {_GRAMMAR}, such as {examples}"
     raise TopologyError(f"topology {shortened(name)!r}: no such file, and unknown kind {shortened(kind)!r}; {wanted}")
+
+
+def _is(what: str, path: str) -> bool:
+    """Return whether a path is a file or a folder; none that is longer than a path can be, or with a NUL."""
+    try:
+        return bool(getattr(Path(path), what)())
+    except (OSError, ValueError):
+        return False

@@ -10,8 +10,9 @@ import difflib
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -91,7 +92,8 @@ class Program(Commands):
         if threading.current_thread() is threading.main_thread():
             watch()
         try:
-            status = super().main(args, "collbench", complete_var, standalone_mode=False, **extra)
+            with _warnings_in_a_line():
+                status = super().main(args, "collbench", complete_var, standalone_mode=False, **extra)
             sys.stdout.flush()
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx is not None else "collbench"
@@ -145,6 +147,24 @@ def _wants_traceback() -> bool:
 def _closed(message: str) -> str:
     """Return a message that ends like a sentence, so that another may follow."""
     return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+@contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Say in a line what readers of files leave out; other warnings stay as they are."""
+    from topologies.exceptions import TopologyWarning
+
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, TopologyWarning):
+                _say(f"collbench: {message}", 0)
+            else:
+                shown(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _say(message: str, status: int) -> int:

@@ -6,11 +6,13 @@ A wrong value is wrong usage (exit status 2); a file that cannot be used is work
 from __future__ import annotations
 
 import difflib
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.cli.output import remark
 from experiments.cli.program import Failure
 
 if TYPE_CHECKING:
@@ -25,16 +27,13 @@ class TopologyType(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Topology:
         """Return the topology."""
-        from topologies import CollbenchError, FormatError, parse_topology
-
         try:
-            return parse_topology(value)
-        except FormatError as error:
-            raise Failure(str(error)) from error
-        except CollbenchError as error:
-            if _is_file(value):
-                raise Failure(str(error)) from error
-            return self.fail(str(error), param, ctx)
+            network, notes = network_of(value)
+        except click.UsageError as error:
+            return self.fail(error.message, param, ctx)
+        for note in notes:
+            remark(note)
+        return network
 
 
 class SizeType(click.ParamType):
@@ -174,6 +173,35 @@ class ShareType(click.ParamType):
         return share
 
 
+def network_of(text: str) -> tuple[Topology, list[str]]:
+    """Return the network of a short name or file, and what its reader left out or took from a table.
+
+    Raises
+    ------
+    Failure
+        A file that cannot be used.
+    UsageError
+        A wrong name.
+    """
+    from topologies import CollbenchError, FormatError, TopologyWarning, parse_topology
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", TopologyWarning)
+        try:
+            network, fault = parse_topology(text), None
+        except CollbenchError as error:
+            network, fault = None, error
+    notes = [str(warning.message) for warning in caught]
+    if network is not None:
+        return network, notes
+    # One line for a mistake: what the reader had left out before may be why.
+    said = f"{fault} (before that: {'; '.join(notes)})" if notes else str(fault)
+    if isinstance(fault, FormatError) or is_file(text):
+        raise Failure(said) from fault
+    raise click.UsageError(said) from fault
+
+
 def _npu(text: str) -> int:
     """Return the number of an NPU; ValueError for anything but plain digits."""
     if not text.strip().isdecimal() or len(text) > 18:
@@ -181,7 +209,7 @@ def _npu(text: str) -> int:
     return int(text)
 
 
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
     """Return whether a text names a file."""
     try:
         return Path(text).is_file()

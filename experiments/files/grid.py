@@ -275,6 +275,9 @@ def _network(name: str, document: Document) -> str:
 def _beside(name: str, document: Document) -> str:
     """Return the path of a file beside the experiment file, as short as it goes; what names none stays as it is."""
     beside = Path(document.path).parent / name
+    if not beside.is_file() and "@" in name:  # what a topology file does not say follows its name
+        name, _, said = name.rpartition("@")
+        return f"{_beside(name, document)}@{said}"
     if not looks_like_file(name) or not beside.is_file():  # a short name goes before a file of the same name
         return name
     here = Path.cwd()

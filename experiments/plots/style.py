@@ -180,10 +180,14 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     CollbenchError
         When a file cannot be written, in one line.
     """
-    paths = []
-    for suffix, metadata in _METADATA.items():
-        target = folder / f"{name}.{suffix}"
-        with atomic_path(target) as temporary:
-            figure.savefig(temporary, format=suffix, metadata=metadata)
-        paths.append(target)
+    paths = [folder / f"{name}.{suffix}" for suffix in _METADATA]
+    for path in paths:
+        save_as(figure, path)
     return paths
+
+
+def save_as(figure: Figure, path: Path) -> None:
+    """Write a figure, drawn and saved inside `styled`, as the PNG or SVG that `path` names, atomically."""
+    suffix = path.suffix[1:].lower()
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format=suffix, metadata=_METADATA[suffix])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from importlib.metadata import version
@@ -175,4 +176,4 @@ def names_file(value: Any) -> bool:
 
 def looks_like_file(name: str) -> bool:
     """Return whether a value is to be taken for a file where there is one of that name."""
-    return "/" in name or name.endswith(".json")
+    return "/" in name or bool(re.search(r"\.[a-z]+$", name, re.IGNORECASE))

@@ -10,6 +10,7 @@ import os
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +25,7 @@ from experiments.runner.store import KEPT_HOPS, SCHEDULE
 from schedules import Schedule, save_schedule
 from synthesizers import Problem, Synthesizer, find
 from synthesizers.registry import load
-from topologies import CollbenchError
+from topologies import CollbenchError, TopologyWarning
 
 #: What the clock holds: the worker's process id, and since when it is synthesizing (0: it is not).
 PID, SINCE = 0, 1
@@ -41,6 +42,8 @@ def start(clock: Any) -> None:
     global _clock
     _clock = clock
     os.dup2(2, 1)  # what synthesizers and their solvers print is no answer
+    # What readers of topology files leave out has been said where the runs come from.
+    warnings.simplefilter("ignore", TopologyWarning)
     clock[SINCE] = 0.0
     clock[PID] = os.getpid()
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from simulator.link_model import LinkModel
-from synthesizers.taccl.profile import Profile
 from synthesizers.taccl.wires import Wires
 from topologies.exceptions import OptionError
+from topologies.readers.taccl_profile import Profile
 
 #: (port, offset of its start from the send's, time that it is held), in picoseconds.
 Hold = tuple[int, int, int]

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from synthesizers.taccl.json_file import read_struct
 from topologies.exceptions import OptionError
+from topologies.readers.json_struct import read_struct
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Rank = Annotated[int, msgspec.Meta(ge=0)]

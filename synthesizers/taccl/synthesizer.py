@@ -26,7 +26,6 @@ from synthesizers.taccl.fallback import fallback
 from synthesizers.taccl.model import LATE
 from synthesizers.taccl.network import Network
 from synthesizers.taccl.plan import in_pieces, schedule_of, timed
-from synthesizers.taccl.profile import Profile, read_profile
 from synthesizers.taccl.sketch import Sketch, read_sketch
 from synthesizers.taccl.sketched import checked_symmetries, sketched_network
 from synthesizers.taccl.stages import Outcome, Solver, finer, not_run, run_stages
@@ -35,6 +34,7 @@ from synthesizers.tacos import Tacos
 from synthesizers.tuning import LADDER, MAX_HOPS, PATIENCE, Pieces, fastest, tuned
 from topologies import Topology, ring
 from topologies.exceptions import OptionError, SynthesisError
+from topologies.readers.taccl_profile import Profile, read_profile
 
 _BACKWARD = {"reduce_scatter", "reduce"}
 

@@ -186,9 +186,9 @@ class TestParseTopology:
             parse_topology(str(tmp_path / "a.json"))
 
     def test_foreign_file_and_folder(self, tmp_path):
-        """A file of another tool, and a folder, are refused with the short names that there are."""
-        (tmp_path / "topology.xml").write_text("<system/>")
-        with pytest.raises(TopologyError, match="reading topology files is not supported yet.*mesh:8x8"):
+        """A file that no reader knows, and a folder, are refused with what there is."""
+        (tmp_path / "topology.xml").write_text("<html/>")
+        with pytest.raises(FormatError, match="no topology file that collbench reads.*mesh:8x8"):
             parse_topology(str(tmp_path / "topology.xml"))
         with pytest.raises(TopologyError, match="is a folder"):
             parse_topology(str(tmp_path))

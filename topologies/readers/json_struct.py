@@ -7,11 +7,10 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from synthesizers.base import choices
 from topologies.exceptions import OptionError
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -38,6 +37,21 @@ def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
         type (the words that it may be are given).
     """
     where = f"{what} {path}"
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read the {where}: {error.strerror or error}") from error
+    return parse_struct(content, kind, where, what)
+
+
+def parse_struct(text: bytes | str, kind: type[_T], where: str, what: str) -> _T:
+    """Return a JSON text as a typed value, as `read_struct` does; `where` names it in messages.
+
+    Raises
+    ------
+    OptionError
+        As `read_struct`.
+    """
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
@@ -51,11 +65,9 @@ def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
         raise OptionError(f"{where}: {word} is no number of JSON; expected a finite one")
 
     try:
-        content = json.loads(Path(path).read_bytes(), object_pairs_hook=mapping, parse_constant=constant)
+        content = json.loads(text, object_pairs_hook=mapping, parse_constant=constant)
     except OptionError:
         raise
-    except OSError as error:
-        raise OptionError(f"cannot read the {where}: {error.strerror or error}") from error
     except RecursionError as error:
         raise OptionError(f"{where}: nested too deeply; expected a {what} file of TACCL") from error
     except ValueError as error:
@@ -65,6 +77,13 @@ def read_struct(path: str | os.PathLike[str], kind: type[_T], what: str) -> _T:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         raise OptionError(f"{where}: {_wrong_value(str(error), kind)}") from error
+
+
+def choices(annotation: Any) -> list[str]:
+    """Return the words that a value may be, wherever they stand in its type."""
+    if get_origin(annotation) is Literal:
+        return [str(word) for word in get_args(annotation)]
+    return [word for part in get_args(annotation) for word in choices(part)]
 
 
 def _require_known(content: Any, kind: type[msgspec.Struct], where: str) -> None:

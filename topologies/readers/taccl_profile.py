@@ -14,9 +14,9 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from synthesizers.taccl.json_file import read_struct
-from topologies import Topology
 from topologies.exceptions import OptionError
+from topologies.readers.json_struct import parse_struct, read_struct
+from topologies.topology import Topology
 
 #: Bytes of the chunk for which `profile_topology` turns costs into bandwidths.
 CHUNK_BYTES = 10**6
@@ -55,7 +55,22 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
         A file that cannot be read, an unknown key, a value of the wrong type, lists that do not fit together, a cost
         that cannot be.
     """
-    profile = read_struct(path, Profile, "profile")
+    return _checked(read_struct(path, Profile, "profile"), path)
+
+
+def parse_profile(text: str, path: str) -> Profile:
+    """Return the profile of a JSON text; `path` names it in messages.
+
+    Raises
+    ------
+    OptionError
+        As `read_profile`.
+    """
+    return _checked(parse_struct(text, Profile, f"profile {path}", "profile"), path)
+
+
+def _checked(profile: Profile, path: str | os.PathLike[str]) -> Profile:
+    """Return a profile whose lists fit together and whose costs can be."""
     if len(profile.node_betas_list) != len(profile.node_invbws_list):
         raise OptionError(f"profile {path}: {len(profile.node_betas_list)} node_betas_list for "
                           f"{len(profile.node_invbws_list)} node_invbws_list; expected as many")  # fmt: skip
