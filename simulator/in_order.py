@@ -11,20 +11,25 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, num_nodes):
-    """Return the completion time in picoseconds of a plain schedule."""
-    num_chunks = len(size_class)
-    ready = np.zeros(num_nodes * num_chunks, np.int64)
+def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, ready):
+    """Return the completion time of a plain schedule, in the unit of `alpha` and `table`.
+
+    `ready` is a zero for each (chunk, node), in any unsigned type. −1 is returned where a time does not fit it.
+    """
+    num_nodes = len(ready) // max(len(size_class), 1)
+    most = np.int64(np.iinfo(ready.dtype).max)
     free = np.zeros(len(src), np.int64)
     done = np.int64(0)
     for hop in range(len(chunk)):
         c, l = np.int64(chunk[hop]), np.int64(link[hop])  # noqa: E741
-        start = max(free[l], ready[src[l] * num_chunks + c])
+        start = max(free[l], np.int64(ready[c * num_nodes + src[l]]))
         wire = table[size_class[c], rate_class[l]]
         end = start + alpha[l] + wire
         free[l] = end if blocking else start + wire
-        place = dst[l] * num_chunks + c
-        ready[place] = max(ready[place], end)
+        if end > most:
+            return np.int64(-1)
+        place = c * num_nodes + dst[l]
+        ready[place] = max(np.int64(ready[place]), end)
         done = max(done, end)
     return done
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 import numpy as np
 
 
-def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, num_nodes):  # noqa: ARG001
+def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, ready):  # noqa: ARG001
     """Twin of `simulator.in_order.completion`: each link in list order, each hop once its chunk has come in."""
     free: dict[int, int] = defaultdict(int)
     arrived: dict[tuple[int, int], int] = defaultdict(int)  # (node, chunk) → when all deliveries so far are in

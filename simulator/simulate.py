@@ -7,9 +7,13 @@ import numpy as np
 from schedules import Schedule
 from simulator.link_model import Durations, LinkModel
 from topologies.exceptions import ScheduleError
+from topologies.memory import require_memory
 
 #: The bare pass keeps a word per (node, chunk); past this many words per hop (and over this many) the sparse pass runs.
 _DENSE_PER_HOP, _DENSE_ALWAYS = 16, 2**22
+
+#: From this many words on the bare pass tries narrow ones first.
+_NARROW_FROM = 2**22
 
 
 def simulate_ps(schedule: Schedule, size: int, model: LinkModel | None = None) -> int:
@@ -36,15 +40,35 @@ def simulate_ps(schedule: Schedule, size: int, model: LinkModel | None = None) -
     if schedule.order == "program" and plain and words <= max(_DENSE_PER_HOP * schedule.num_hops, _DENSE_ALWAYS):
         times = Durations(schedule, size)
         if not len(times.per_hop):
-            from simulator.in_order import completion
-
             times.require_finite()
-            chunk, link, *_ = schedule.kernel_columns
-            return int(
-                completion(chunk, link, topology.src, topology.dst, times.alpha, times.size_class, times.rate_class,
-                           times.table, model.latency == "blocking", topology.num_nodes)
-            )  # fmt: skip
+            return _completion_ps(schedule, times, model.latency == "blocking")
     return int(hop_times(schedule, size, model)[1].max(initial=0))
+
+
+def _completion_ps(schedule: Schedule, times: Durations, blocking: bool) -> int:
+    """Return the completion time by the bare pass, its state in the narrowest type that holds the times."""
+    from simulator.in_order import completion
+
+    topology = schedule.topology
+    chunk, link, *_ = schedule.kernel_columns
+    words = topology.num_nodes * schedule.collective.num_chunks
+    unit, types = 1, [np.dtype(np.int64)]
+    if words >= _NARROW_FROM:
+        # In the largest unit of which all durations are multiples, times are small numbers: steps, where links are alike.
+        unit = max(int(np.gcd.reduce(np.concatenate([times.alpha, times.table.ravel()]))), 1)
+        types = [np.dtype(np.uint16), np.dtype(np.uint32), *types]
+        # A link has at least its share of the hops, and each takes as long as the shortest.
+        least = int(times.table.min()) * schedule.num_hops // max(topology.num_links, 1) // unit
+        types = [one for one in types if least <= np.iinfo(one).max]
+    done = -1
+    for one in types:
+        require_memory(words * one.itemsize, f"simulating {schedule.num_hops:,} hops")
+        ready = np.zeros(words, one)
+        done = completion(chunk, link, topology.src, topology.dst, times.alpha // unit, times.size_class,
+                          times.rate_class, times.table // unit, blocking, ready)  # fmt: skip
+        if done >= 0:
+            break
+    return int(done) * unit
 
 
 def simulate_us(schedule: Schedule, size: int, model: LinkModel | None = None) -> float:
