@@ -13,7 +13,7 @@ from topologies.memory import require_memory
 _DENSE_PER_HOP, _DENSE_ALWAYS = 16, 2**22
 
 #: From this many words on the bare pass tries narrow ones first.
-_NARROW_FROM = 2**22
+_NARROW_FROM, _NARROW = 2**22, (np.dtype(np.uint16), np.dtype(np.uint32))
 
 
 def simulate_ps(schedule: Schedule, size: int, model: LinkModel | None = None) -> int:
@@ -51,24 +51,33 @@ def _completion_ps(schedule: Schedule, times: Durations, blocking: bool) -> int:
 
     topology = schedule.topology
     chunk, link, *_ = schedule.kernel_columns
+    link_class, arrives, busy = bare_tables(times, blocking)
     words = topology.num_nodes * schedule.collective.num_chunks
     unit, types = 1, [np.dtype(np.int64)]
     if words >= _NARROW_FROM:
-        # In the largest unit of which all durations are multiples, times are small numbers: steps, where links are alike.
-        unit = max(int(np.gcd.reduce(np.concatenate([times.alpha, times.table.ravel()]))), 1)
-        types = [np.dtype(np.uint16), np.dtype(np.uint32), *types]
+        # In the largest unit that divides all durations, times are small numbers: steps, where all links are alike.
+        unit = max(int(np.gcd(np.gcd.reduce(arrives, axis=None), np.gcd.reduce(busy, axis=None))), 1)
         # A link has at least its share of the hops, and each takes as long as the shortest.
-        least = int(times.table.min()) * schedule.num_hops // max(topology.num_links, 1) // unit
-        types = [one for one in types if least <= np.iinfo(one).max]
+        least = int(busy.min()) * (schedule.num_hops // topology.num_links) // unit
+        types = [narrow for narrow in _NARROW if least <= np.iinfo(narrow).max] + types
     done = -1
-    for one in types:
-        require_memory(words * one.itemsize, f"simulating {schedule.num_hops:,} hops")
-        ready = np.zeros(words, one)
-        done = completion(chunk, link, topology.src, topology.dst, times.alpha // unit, times.size_class,
-                          times.rate_class, times.table // unit, blocking, ready)  # fmt: skip
+    for of_type in types:
+        require_memory(words * of_type.itemsize, f"simulating {schedule.num_hops:,} hops")
+        ready = np.zeros(words, of_type)
+        done = completion(chunk, link, topology.src, topology.dst, times.size_class, link_class, arrives // unit,
+                          busy // unit, ready)  # fmt: skip
         if done >= 0:
             break
     return int(done) * unit
+
+
+def bare_tables(times: Durations, blocking: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (link_class, arrives, busy) for `simulator.in_order.completion`, in picoseconds."""
+    kinds = np.stack([times.alpha, times.rate_class])
+    distinct, link_class = np.unique(kinds, axis=1, return_inverse=True)
+    wire = times.table[:, distinct[1]]
+    arrives = wire + distinct[0]
+    return link_class.reshape(-1).astype(np.int32), arrives, arrives if blocking else wire
 
 
 def simulate_us(schedule: Schedule, size: int, model: LinkModel | None = None) -> float:

@@ -24,8 +24,8 @@ SHARED_FROM = 3000
 
 _PIECE = 32  # log entries that lie together; a power of two
 _SHIFT = _PIECE.bit_length() - 1
-_AHEAD = 4  # entries per link whose words are asked for ahead
-_DISTANCE = 6  # NPUs ahead
+_AHEAD = 6  # entries per link whose words are asked for ahead
+_DISTANCE = 8  # NPUs ahead
 _PREFETCH_FROM = 2**16  # words of holdings; fewer stay in a core's own cache
 
 

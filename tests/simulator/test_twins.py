@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schedules import ORDERS, Schedule, collective
 from simulator import LATENCIES, SWITCHINGS, LinkModel, events, hop_times, in_order, reference, simulate_ps
 from simulator.link_model import Durations
-from simulator.simulate import hop_wires
+from simulator.simulate import bare_tables, hop_wires
 from topologies import ScheduleError, Topology
 
 MODELS = [LinkModel(latency, switching) for latency in LATENCIES for switching in SWITCHINGS]
@@ -109,8 +109,8 @@ class TestCompletion:
         """The bare pass, its twin, the pass with the dataflow and the event loop agree on plain schedules."""
         chunk, link, *_ = schedule.kernel_columns
         times, topology = Durations(schedule, size), schedule.topology
-        arguments = (chunk, link, topology.src, topology.dst, times.alpha, times.size_class, times.rate_class,
-                     times.table, model.latency == "blocking")  # fmt: skip
+        arguments = (chunk, link, topology.src, topology.dst, times.size_class,
+                     *bare_tables(times, model.latency == "blocking"))  # fmt: skip
         places = topology.num_nodes * schedule.collective.num_chunks
         done = in_order.completion(*arguments, np.zeros(places, np.int64))
         assert done == reference.completion(*arguments, np.zeros(places, np.int64))
