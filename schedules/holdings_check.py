@@ -13,7 +13,7 @@ import numpy as np
 
 from schedules.schedule import Schedule
 
-#: Hops from which a thread picks its own at a time.
+#: Hops of which a thread picks its own at a time.
 _BLOCK = 4096
 
 
@@ -71,12 +71,11 @@ def _lacking(sets, set_start, set_member, words, held):
 
 
 def only_copies(schedule: Schedule) -> bool:
-    """Return whether this check is for a schedule: it copies, one hop at a time, and the bits are less than the hops."""
+    """Return whether this check is for a schedule: it copies hop by hop, and has fewer places than bits of hops."""
     plain = schedule.flow is None and schedule.step is None and schedule.message is None
     copying = schedule.reduce is None and not schedule.collective.reduces
-    return (
-        plain and copying and _words(schedule) * schedule.collective.num_chunks * 8 <= max(4 * schedule.num_hops, 2**20)
-    )
+    holdings = _words(schedule) * schedule.collective.num_chunks * 8
+    return plain and copying and holdings <= max(4 * schedule.num_hops, 2**20)
 
 
 def check_holdings(schedule: Schedule) -> tuple[int, int, int]:

@@ -34,8 +34,9 @@ def reverse(schedule: Schedule) -> Schedule:
     chunk = schedule.collective.reversed_chunks.astype(schedule.chunk.dtype)[schedule.chunk[hops]]
     chunk.setflags(write=False)
     notes = {key: value for key, value in schedule.notes.items() if key != "planned_us"}
+    reduce = np.ones(schedule.num_hops, bool) if target.reduces else None
     return schedule.selected(hops, topology=schedule.topology.reversed(), collective=target, chunk=chunk, step=step,
-                             reduce=np.ones(schedule.num_hops, bool) if target.reduces else None, notes=notes)  # fmt: skip
+                             reduce=reduce, notes=notes)  # fmt: skip
 
 
 def pruned(schedule: Schedule) -> Schedule:

@@ -194,11 +194,12 @@ class Schedule:
 
         return then(self, following, chunk_map)
 
-    def selected(self, hops: np.ndarray, **changes: Any) -> Schedule:
-        """Return the schedule of the chosen hops (indices, in the order given), with some fields changed."""
+    def selected(self, hops: np.ndarray | slice, **changes: Any) -> Schedule:
+        """Return the schedule of the chosen hops (indices in the order given, or a slice), some fields changed."""
         columns = {
             name: None if getattr(self, name) is None else getattr(self, name)[hops]
             for name in ("chunk", "link", "reduce", "flow", "step", "message")
+            if name not in changes
         }
         return self.replaced(**(columns | changes))
 

@@ -67,7 +67,7 @@ def hop_counts(chunk, num_chunks):
 
 @numba.njit(cache=True, nogil=True)
 def grouped_links(chunk, link, adds, first, begin, end):
-    """Return the links of the hops of chunks begin…end−1, each chunk's in list order: twice the link, plus one if it adds."""
+    """Return the links of the hops of chunks begin…end−1, grouped, in list order: twice the link plus one where it adds."""
     fill = first[begin:end] - first[begin]
     links = np.empty(first[end] - first[begin], np.uint32)
     adding = len(adds) > 0
@@ -157,7 +157,8 @@ def execute_plain(
 ):  # fmt: skip
     """Run the chunks begin…end−1 of a schedule without flows and steps; return (fault, position, NPU, chunk).
 
-    `links` begins with hop `skipped` of the grouped ones. A hop that sends what is not there ends its chunk; which hop of the chunk it was goes to `missing`.
+    `links` begins with hop `skipped` of the grouped ones. A hop that sends what is not there ends its chunk; which hop
+    of the chunk it was goes to `missing`.
     """
     result = 0, np.int64(-1), np.int64(-1), np.int64(-1)
     value = np.zeros(num_nodes, np.uint64)

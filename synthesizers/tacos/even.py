@@ -1,9 +1,9 @@
 """The matching of TACOS on even networks: all links take equally long, so events are steps and nothing needs a queue.
 
 The choices of `synthesizers.tacos.matching` with the rule ``oldest``, made for networks of tens of thousands of NPUs,
-where waiting for memory is what takes time. Logs are cut into pieces of a cache line, and the pieces that all NPUs fill
-at about the same time lie together, so a step works in one stretch of memory. The words that a few NPUs will look at are
-fetched before any of them is acted on, at once instead of one after another.
+where waiting for memory is what takes time. Logs are cut into pieces of a cache line, and the pieces that all NPUs
+fill at about the same time lie together, so a step works in one stretch of memory. The words that an NPU will look at
+are asked for while those before it choose.
 
 Within a step every NPU sees the logs as they were before it, so NPUs may choose in any order, on any number of threads.
 """
