@@ -26,7 +26,7 @@ _PIECE = 32  # log entries that lie together; a power of two
 _SHIFT = _PIECE.bit_length() - 1
 _AHEAD = 6  # entries per link whose words are asked for ahead
 _DISTANCE = 8  # NPUs ahead
-_PREFETCH_FROM = 2**16  # words of holdings; fewer stay in a core's own cache
+PREFETCH_FROM = 2**16  # words of holdings; fewer stay in a core's own cache
 
 
 @intrinsic
@@ -87,15 +87,14 @@ def _prefetch_for(d, words, have, log, source, pointer, in_start, stride):
 
 @numba.njit(cache=True, nogil=True)
 def choose(
-    step, seed, active, count, num_chunks, words, have, log, ends, source, pointer, in_start, in_links, hop_chunk,
-    hop_link, first_hop,
+    step, seed, active, count, num_chunks, words, have, log, ends, source, pointer, in_start, in_links, ahead,
+    hop_chunk, hop_link, first_hop,
 ):  # fmt: skip
     """Let the first `count` NPUs of `active` choose; drop those that hold all; return (left active, end of hops)."""
     now, then = ends[step & 1], ends[(step + 1) & 1]
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
     stride = np.int64(now.size) << _SHIFT
     jump = np.uint64(stride - _PIECE)
-    ahead = len(have) > _PREFETCH_FROM
     left = 0
     hop = np.uint64(first_hop)
     for index in range(count):
@@ -142,7 +141,7 @@ def choose(
 
 @numba.njit(cache=True, nogil=True)
 def _alone(
-    seed, max_steps, active, num_chunks, words, have, log, ends, source, pointer, in_start, in_links, hop_chunk,
+    seed, max_steps, active, num_chunks, words, have, log, ends, source, pointer, in_start, in_links, ahead, hop_chunk,
     hop_link,
 ):  # fmt: skip
     """Make all steps on one thread; return (hops, steps)."""
@@ -150,7 +149,7 @@ def _alone(
     while hops < len(hop_chunk) and step < max_steps:
         before = hops
         count, hops = choose(step, seed, active, count, num_chunks, words, have, log, ends, source, pointer, in_start,
-                             in_links, hop_chunk, hop_link, before)  # fmt: skip
+                             in_links, ahead, hop_chunk, hop_link, before)  # fmt: skip
         if hops == before:
             break
         step += 1
@@ -181,7 +180,7 @@ def match_even(
     _begin(num_npus, first_start, first_chunks, have, words, log, ends)
     source = src[in_links].astype(np.uint32)
     pointer = np.zeros(len(in_links), np.uint32)
-    state = num_chunks, words, have, log, ends, source, pointer, in_start, in_links
+    state = (num_chunks, words, have, log, ends, source, pointer, in_start, in_links, len(have) > PREFETCH_FROM)
     if threads <= 1:
         active = np.arange(num_npus, dtype=np.uint32)
         return _alone(seed, max_steps, active, *state, hop_chunk, hop_link)
@@ -215,9 +214,13 @@ def match_even(
 
     with ThreadPoolExecutor(threads) as pool:
         outcomes = [pool.submit(choosing, part) for part in range(threads)]
-        return outcomes[0].result()
+        try:
+            return outcomes[0].result()
+        except BaseException:
+            barrier.abort()  # Ctrl-C, say: the threads must not go on
+            raise
 
 
 def log_entries(num_npus, num_chunks):
-    """Return the entries that the logs of all NPUs take: whole pieces, and one more, into which links look ahead."""
-    return num_npus * ((num_chunks >> _SHIFT) + 1) << _SHIFT
+    """Return the entries that the logs of all NPUs take, and those into which a link may look ahead."""
+    return (num_npus * ((num_chunks >> _SHIFT) + 1) << _SHIFT) + _AHEAD
