@@ -106,7 +106,8 @@ def check_holdings(schedule: Schedule) -> tuple[int, int, int]:
         faults = [hop for hop in pool.map(run, (0, middle), (middle, collective.num_chunks)) if hop >= 0]
     if faults:
         return min(faults), -1, -1
-    return -1, *map(int, _lacking(collective.final, *members, words, held))
+    npu, chunk = _lacking(collective.final, *members, words, held)
+    return -1, int(npu), int(chunk)
 
 
 def _words(schedule: Schedule) -> int:

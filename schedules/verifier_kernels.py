@@ -67,7 +67,7 @@ def hop_counts(chunk, num_chunks):
 
 @numba.njit(cache=True, nogil=True)
 def grouped_links(chunk, link, adds, first, begin, end):
-    """Return the links of the hops of chunks begin…end−1, grouped, in list order: twice the link, plus one if it adds."""
+    """Return the links of the hops of chunks begin…end−1, grouped: twice the link, plus one where it adds."""
     fill = first[begin:end] - first[begin]
     links = np.empty(first[end] - first[begin], np.uint32)
     adding = len(adds) > 0

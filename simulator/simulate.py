@@ -53,7 +53,8 @@ def _completion_ps(schedule: Schedule, times: Durations, blocking: bool) -> int:
     chunk, link, *_ = schedule.kernel_columns
     link_class, arrives, busy = bare_tables(times, blocking)
     words = topology.num_nodes * schedule.collective.num_chunks
-    unit, types = 1, [np.dtype(np.int64)]
+    unit = 1
+    types: list[np.dtype] = [np.dtype(np.int64)]
     if words >= _NARROW_FROM:
         # In the largest unit that divides all durations, times are small numbers: steps, where all links are alike.
         unit = max(int(np.gcd(np.gcd.reduce(arrives, axis=None), np.gcd.reduce(busy, axis=None))), 1)

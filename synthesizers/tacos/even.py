@@ -15,7 +15,7 @@ from threading import Barrier
 
 import numba
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.extending import intrinsic
 
@@ -81,7 +81,7 @@ def _prefetch_for(d, words, have, log, source, pointer, in_start, stride):
         index = _entry(np.int64(source[place]), np.int64(pointer[place]), stride)
         for _ in range(_AHEAD):
             # Past the log's end this is any word, which is asked for in vain: there is no harm in it.
-            _prefetch(have, row + (np.uint64(log[index]) >> np.uint64(6)))
+            _prefetch(have, row + (np.uint64(log[index]) >> np.uint64(6)))  # type: ignore[call-arg]  # the context is numba's
             index += np.uint64(1)
 
 
