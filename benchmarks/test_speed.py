@@ -37,6 +37,7 @@ def rate(benchmark, transfers: int) -> None:
 SYNTHESIS = {
     "all_gather mesh 32x32": (mesh([32, 32]), "all_gather"),
     "all_gather mesh 64x64": (mesh([64, 64]), "all_gather"),
+    "all_gather mesh 100x100": (mesh([100, 100]), "all_gather"),
     "all_gather mesh 16x16 at 50x75": (mesh([16, 16], [50 * GIBPS, 75 * GIBPS]), "all_gather"),
     "all_reduce mesh 16x8 at 50x75": (mesh([16, 8], [50 * GIBPS, 75 * GIBPS]), "all_reduce"),
 }

@@ -56,8 +56,9 @@ def then(first: Schedule, following: Schedule, chunk_map: np.ndarray | None = No
     joined = _joined(first.collective, following.collective, mapping, identity)
     counts = (first.num_hops, following.num_hops)
     columns: dict[str, np.ndarray | None] = {
-        "chunk": np.concatenate([first.chunk.astype(np.int64), mapping[following.chunk]]),
-        "link": np.concatenate([first.link.astype(np.int64), following.link]),
+        # In the columns' own types, and given away: wider ones, or copies, are too much for long schedules.
+        "chunk": _given(first.chunk, mapping.astype(first.chunk.dtype)[following.chunk]),
+        "link": _given(first.link, following.link),
         "reduce": None,
         "step": None,
     }
@@ -80,6 +81,13 @@ def then(first: Schedule, following: Schedule, chunk_map: np.ndarray | None = No
     return Schedule(first.topology, joined, order="fifo", notes=notes, **columns)  # type: ignore[arg-type]
 
 
+def _given(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return a joined column, read-only, so that a schedule takes it over."""
+    column = np.concatenate([before, after])
+    column.setflags(write=False)
+    return column
+
+
 def _still_adds(following: Schedule) -> np.ndarray:
     """Return which hops add, not counting those into empty places: after `first` something may lie there."""
     if following.reduce is None:
@@ -99,7 +107,10 @@ def _still_adds(following: Schedule) -> np.ndarray:
 def _require_left_behind(first: Collective, following: Collective, mapping: np.ndarray) -> None:
     """Refuse if a chunk that the second schedule starts from is not where the first one ends."""
     sets = np.unique(np.stack([first.final[mapping], following.initial]), axis=1)
-    for left, needed in sets.T:
+    starts, ends = first.set_start[sets[0]], first.set_start[sets[0] + 1]
+    whole = (ends - starts == 1) & (np.diff(following.set_start)[sets[1]] == 1)
+    whole[whole] = first.set_member[starts[whole]] == following.set_member[following.set_start[sets[1][whole]]]
+    for left, needed in sets.T[~whole]:  # one by one only where more than one NPU holds a chunk
         missing = np.setdiff1d(following.set_of(needed), first.set_of(left))
         if missing.size:
             chunk = int(np.argmax((first.final[mapping] == left) & (following.initial == needed)))

@@ -28,12 +28,15 @@ def reverse(schedule: Schedule) -> Schedule:
         schedule = pruned(schedule)
     else:
         _refuse_resent(schedule)
-    hops = np.arange(schedule.num_hops)[::-1]
+    hops = slice(None, None, -1)
     step = None if schedule.step is None else schedule.step.max(initial=0) - schedule.step[hops]
-    chunk = schedule.collective.reversed_chunks[schedule.chunk[hops]]
+    # In the column's own type, which holds the numbers of as many chunks: wider ones are too much for long schedules.
+    chunk = schedule.collective.reversed_chunks.astype(schedule.chunk.dtype)[schedule.chunk[hops]]
+    chunk.setflags(write=False)
     notes = {key: value for key, value in schedule.notes.items() if key != "planned_us"}
+    reduce = np.ones(schedule.num_hops, bool) if target.reduces else None
     return schedule.selected(hops, topology=schedule.topology.reversed(), collective=target, chunk=chunk, step=step,
-                             reduce=np.ones(len(hops), bool) if target.reduces else None, notes=notes)  # fmt: skip
+                             reduce=reduce, notes=notes)  # fmt: skip
 
 
 def pruned(schedule: Schedule) -> Schedule:
@@ -46,8 +49,51 @@ def pruned(schedule: Schedule) -> Schedule:
     """
     if schedule.collective.reduces:
         raise ScheduleError("only schedules of copying collectives can be pruned")
+    if _nothing_to_prune(schedule):
+        return schedule
     keep = _needed(schedule)
     return schedule if keep.all() else schedule.selected(np.flatnonzero(keep))
+
+
+def _nothing_to_prune(schedule: Schedule) -> bool:
+    """Return whether a plain schedule makes every delivery that is wanted once, and no other."""
+    if schedule.flow is not None or schedule.step is not None or schedule.message is not None:
+        return False
+    collective, topology = schedule.collective, schedule.topology
+    words = (topology.num_nodes + 63) // 64
+    if collective.num_chunks * words * 8 > max(4 * schedule.num_hops, 2**20):
+        return False  # a bit for each place would be more than the hops
+    return bool(
+        _each_wanted_once(schedule.chunk, schedule.link, topology.dst, words, collective.initial, collective.final,
+                          collective.set_start, collective.set_member)
+    )  # fmt: skip
+
+
+@numba.njit(cache=True, nogil=True)
+def _each_wanted_once(chunk, link, dst, words, initial, final, set_start, set_member):
+    """Return whether hops deliver to each place of the final sets that is in no initial one, each once."""
+    one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
+    due = np.zeros(len(initial) * words, np.uint64)
+    left = 0
+    for c in range(len(initial)):
+        row = np.uint64(c * words)
+        for member in range(set_start[final[c]], set_start[final[c] + 1]):
+            node = np.uint64(set_member[member])
+            due[row + (node >> six)] |= one << (node & low_bits)
+            left += 1
+        for member in range(set_start[initial[c]], set_start[initial[c] + 1]):
+            node = np.uint64(set_member[member])
+            left -= np.int64((due[row + (node >> six)] >> (node & low_bits)) & one)
+            due[row + (node >> six)] &= ~(one << (node & low_bits))
+    if left != len(chunk):
+        return False
+    for hop in range(len(chunk)):
+        node = np.uint64(dst[link[hop]])
+        slot, bit = np.uint64(np.int64(chunk[hop]) * words) + (node >> six), one << (node & low_bits)
+        if not due[slot] & bit:
+            return False
+        due[slot] ^= bit
+    return True
 
 
 def _needed(schedule: Schedule) -> np.ndarray:

@@ -46,7 +46,8 @@ class Schedule:
     collective : Collective
         What the schedule computes; its chunk numbers are the schedule's.
     chunk, link : (H,) int arrays
-        The chunk and the link of each hop, stored in 16 bits where they fit, else in 32.
+        The chunk and the link of each hop, stored in 16 bits where they fit, else in 32. An array of that type that
+        owns its memory and is read-only is taken over; others are copied.
     reduce : (H,) bool array, optional
         The receiver adds instead of overwriting; absent: all hops copy.
     flow : (H,) int array, optional
@@ -193,11 +194,12 @@ class Schedule:
 
         return then(self, following, chunk_map)
 
-    def selected(self, hops: np.ndarray, **changes: Any) -> Schedule:
-        """Return the schedule of the chosen hops (indices, in the order given), with some fields changed."""
+    def selected(self, hops: np.ndarray | slice, **changes: Any) -> Schedule:
+        """Return the schedule of the chosen hops (indices in the order given, or a slice), some fields changed."""
         columns = {
             name: None if getattr(self, name) is None else getattr(self, name)[hops]
             for name in ("chunk", "link", "reduce", "flow", "step", "message")
+            if name not in changes
         }
         return self.replaced(**(columns | changes))
 
@@ -251,11 +253,16 @@ def _narrowed(column: np.ndarray, name: str, limit: int) -> np.ndarray:
     array = np.asarray(column).reshape(-1)
     if array.size and array.dtype.kind not in "iu":
         raise ScheduleError(f"schedule column {name}: expected integers, found {array.dtype}")
-    if array.size and (int(array.max()) >= limit or int(array.min()) < 0):
+    signed = array.dtype.kind == "i"
+    if array.size and (int(array.max()) >= limit or (signed and int(array.min()) < 0)):
         hop = int(np.argmax((array >= limit) | (array < 0)))
         raise ScheduleError(f"hop {hop} names {name} {array[hop]}; there are {name}s 0…{limit - 1}")
+    narrow = np.dtype(np.uint16 if limit <= 2**16 else np.uint32)
+    flags = array.flags
+    if array is column and array.dtype == narrow and flags.c_contiguous and flags.owndata and not flags.writeable:
+        return array
     # A copy even where the type fits: the caller's array must not be frozen or change under the schedule.
-    return array.astype(np.uint16 if limit <= 2**16 else np.uint32, order="C")
+    return array.astype(narrow, order="C")
 
 
 def _identifiers(column: np.ndarray, name: str, sparse: bool) -> np.ndarray | None:

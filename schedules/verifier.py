@@ -3,12 +3,15 @@
 It shares no code with synthesizers, simulator or `schedules.dataflow`. Two modes: *exact* carries, for each place (NPU,
 chunk), the set of contributions in it and the set of those in it more than once; *random* gives each contribution a
 random 64-bit word, adds modulo a 64-bit prime, and compares sums: a wrong schedule passes with a probability of about
-2⁻⁶⁴. Both name the same hop.
+2⁻⁶⁴; of a schedule that adds nothing it only follows who holds what, which is exact. Both name the same hop.
+
+At scale memory is what is scarce: a schedule of hops that stand alone is checked with little beside its columns.
 """
 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -19,7 +22,12 @@ from topologies.exceptions import VerificationError
 #: Schedules of at most this many hops are checked exactly when no mode is given.
 EXACT_HOPS = 20_000
 
+#: Hops whose links are grouped by chunk at a time: a buffer of 1 GiB.
+_GROUPED_HOPS = 2**28
+
 MODES = ("auto", "exact", "random")
+
+Result = tuple[int, int, int, int]  # (fault, position, NPU, chunk)
 
 _ROUTE_FAULTS = (
     "",
@@ -50,15 +58,22 @@ def verify(schedule: Schedule, mode: str = "auto", seed: int | None = None) -> N
     if mode not in MODES:
         raise ValueError(f"mode {mode!r}: expected one of {', '.join(MODES)}")
     _check_structure(schedule)
+    exact = mode == "exact" or (mode == "auto" and schedule.num_hops <= EXACT_HOPS)
+    if seed is None:
+        seed = secrets.randbits(63)
+    if not exact and schedule.flow is None and schedule.step is None and schedule.message is None:
+        _check_ends(schedule)
+        _execute_plain(schedule, seed)
+        return
     starts, ends = _check_routes(schedule)
     if schedule.message is not None:
         from schedules.message_check import check_messages
 
         check_messages(schedule, starts, ends)
-    if mode == "exact" or (mode == "auto" and schedule.num_hops <= EXACT_HOPS):
+    if exact:
         _execute_exactly(schedule, starts, ends)
     else:
-        _execute_randomly(schedule, starts, ends, secrets.randbits(63) if seed is None else seed)
+        _execute_randomly(schedule, starts, ends, seed)
 
 
 def _check_structure(schedule: Schedule) -> None:
@@ -88,6 +103,17 @@ def _check_routes(schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
     if fault:
         raise VerificationError(f"hop {hop} ({_hop_text(schedule, hop)}) {_ROUTE_FAULTS[fault]}", hop)
     return starts, ends
+
+
+def _check_ends(schedule: Schedule) -> None:
+    """Refuse hops from or to a switch, in a schedule without routes that would lead on from there."""
+    from schedules.verifier_kernels import first_at_switch
+
+    topology = schedule.topology
+    if topology.num_switches:
+        hop, fault = first_at_switch(schedule.link, topology.src, topology.dst, topology.num_npus)
+        if fault:
+            raise VerificationError(f"hop {hop} ({_hop_text(schedule, hop)}) {_ROUTE_FAULTS[fault]}", hop)
 
 
 def _hop_text(schedule: Schedule, hop: int) -> str:
@@ -182,39 +208,77 @@ def _listed(schedule: Schedule, nodes: list[int]) -> str:
     return ", ".join(schedule.topology.node_name(node) for node in nodes[:4]) + (", …" if len(nodes) > 4 else "")
 
 
+def _execute_plain(schedule: Schedule, seed: int) -> None:
+    """Run a schedule of hops that stand alone: on who holds what if it only copies, else on random words."""
+    from schedules.holdings_check import check_holdings, only_copies
+    from schedules.verifier_kernels import execute_plain, first_listed, grouped_links, hop_counts
+
+    if only_copies(schedule):
+        hop, npu, chunk = check_holdings(schedule)
+        if hop >= 0:
+            _refuse_empty(schedule, hop)
+        if npu >= 0:
+            _refuse_word(schedule, 1, -1, npu, chunk)
+        return
+    collective, topology = schedule.collective, schedule.topology
+    adds = np.zeros(0, bool) if schedule.reduce is None else schedule.reduce
+    missing = np.full(collective.num_chunks, -1)  # of each chunk, the first hop that sends what is not there
+    first = hop_counts(schedule.chunk, collective.num_chunks)
+    results = []
+    begin = 0
+    while begin < collective.num_chunks:
+        # As many chunks at a time as have their hops' links in a buffer of limited size.
+        stop = max(begin + 1, int(np.searchsorted(first, first[begin] + _GROUPED_HOPS, "right")) - 1)
+        links = grouped_links(schedule.chunk, schedule.link, adds, first, begin, stop)
+
+        def run(low: int, high: int, links: np.ndarray = links, skipped: int = int(first[begin])) -> Result:
+            """Execute the chunks of a range; return (fault, position, NPU, chunk)."""
+            return execute_plain(links, first, skipped, topology.src, topology.dst, topology.num_nodes,
+                                 collective.initial, collective.final, collective.set_start, collective.set_member,
+                                 collective.reduces, seed, missing, low, high)  # fmt: skip
+
+        results += _halved(run, first, begin, stop)
+        begin = stop
+    if (missing >= 0).any():
+        _refuse_empty(schedule, int(first_listed(schedule.chunk, missing)))
+    _refuse_results(schedule, results, first)
+
+
 def _execute_randomly(schedule: Schedule, starts: np.ndarray, ends: np.ndarray, seed: int) -> None:
-    """Run the schedule on random words, chunk by chunk, half of the chunks on each of two threads."""
-    from schedules.verifier_kernels import execute, execute_plain, first_listed, grouped_hops, grouped_links
+    """Run any schedule on random words, chunk by chunk."""
+    from schedules.verifier_kernels import execute, first_listed, grouped_hops
 
     collective, topology = schedule.collective, schedule.topology
     none = np.zeros(0, np.int32)
     adds = np.zeros(0, bool) if schedule.reduce is None else schedule.reduce
-    sets = (collective.initial, collective.final, collective.set_start, collective.set_member)
     missing = np.full(collective.num_chunks, -1)  # of each chunk, the first hop that sends what is not there
-    plain = schedule.flow is None and schedule.step is None
-    if plain:
-        links, first = grouped_links(schedule.chunk, schedule.link, adds, collective.num_chunks)
-    else:
-        order, first = grouped_hops(schedule.chunk, collective.num_chunks)
-        flow = none if schedule.flow is None else schedule.flow
-        step = none if schedule.step is None else schedule.step
-        words = np.zeros(schedule.num_hops, np.uint64)
+    order, first = grouped_hops(schedule.chunk, collective.num_chunks)
+    flow = none if schedule.flow is None else schedule.flow
+    step = none if schedule.step is None else schedule.step
+    words = np.zeros(schedule.num_hops, np.uint64)
 
-    def run(begin: int, end: int) -> tuple[int, int, int, int]:
+    def run(low: int, high: int) -> Result:
         """Execute the chunks of a range; return (fault, position, NPU, chunk)."""
-        if plain:
-            return execute_plain(links, first, topology.src, topology.dst, topology.num_nodes, *sets,
-                                 collective.reduces, seed, missing, begin, end)  # fmt: skip
         return execute(order, first, schedule.link, flow, step, adds, starts, ends, words, topology.src, topology.dst,
-                       topology.num_nodes, *sets, collective.reduces, seed, missing, begin, end)  # fmt: skip
+                       topology.num_nodes, collective.initial, collective.final, collective.set_start,
+                       collective.set_member, collective.reduces, seed, missing, low, high)  # fmt: skip
 
-    # Balanced by hops, so that both threads end together.
-    middle = int(np.searchsorted(first, schedule.num_hops // 2))
-    middle = min(max(middle, 0), collective.num_chunks)
-    with ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(run, (0, middle), (middle, collective.num_chunks)))
+    results = _halved(run, first, 0, collective.num_chunks)
     if (missing >= 0).any():
         _refuse_empty(schedule, int(first_listed(schedule.chunk, missing)))
+    _refuse_results(schedule, results, first)
+
+
+def _halved(run: Callable[[int, int], Result], first: np.ndarray, low: int, high: int) -> list[Result]:
+    """Run the chunks low…high−1 on two threads, of about as many hops each."""
+    middle = int(np.searchsorted(first, (first[low] + first[high]) // 2))
+    middle = min(max(middle, low), high)
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(run, (low, middle), (middle, high)))
+
+
+def _refuse_results(schedule: Schedule, results: Sequence[Result], first: np.ndarray) -> None:
+    """Raise for the first chunk that ended wrong."""
     for fault, position, npu, chunk in results:
         if fault:
             hop = -1

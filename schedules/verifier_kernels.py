@@ -44,7 +44,18 @@ def routes(chunk, link, flow, src, dst, num_npus):
 
 
 @numba.njit(cache=True, nogil=True)
-def _counts(chunk, num_chunks):
+def first_at_switch(link, src, dst, num_npus):
+    """Return (hop, fault) of the first hop that starts (1) or ends (2) at a switch; fault 0 where none does."""
+    for hop in range(len(link)):
+        if src[link[hop]] >= num_npus:
+            return hop, 1
+        if dst[link[hop]] >= num_npus:
+            return hop, 2
+    return -1, 0
+
+
+@numba.njit(cache=True, nogil=True)
+def hop_counts(chunk, num_chunks):
     """Return where each chunk's hops begin once grouped."""
     first = np.zeros(num_chunks + 1, np.int64)
     for hop in range(len(chunk)):
@@ -55,23 +66,23 @@ def _counts(chunk, num_chunks):
 
 
 @numba.njit(cache=True, nogil=True)
-def grouped_links(chunk, link, adds, num_chunks):
-    """Return (links, first): the links of each chunk's hops in list order, twice the link plus one where it adds."""
-    first = _counts(chunk, num_chunks)
-    fill = first[:-1].copy()
-    links = np.empty(len(chunk), np.uint32)
+def grouped_links(chunk, link, adds, first, begin, end):
+    """Return the links of the hops of chunks begin…end−1, grouped: twice the link, plus one where it adds."""
+    fill = first[begin:end] - first[begin]
+    links = np.empty(first[end] - first[begin], np.uint32)
     adding = len(adds) > 0
     for hop in range(len(chunk)):
         c = np.int64(chunk[hop])
-        links[fill[c]] = np.uint32(link[hop]) * np.uint32(2) + np.uint32(adding and adds[hop])
-        fill[c] += 1
-    return links, first
+        if begin <= c < end:
+            links[fill[c - begin]] = np.uint32(link[hop]) * np.uint32(2) + np.uint32(adding and adds[hop])
+            fill[c - begin] += 1
+    return links
 
 
 @numba.njit(cache=True, nogil=True)
 def grouped_hops(chunk, num_chunks):
     """Return (order, first): the hops of each chunk in list order."""
-    first = _counts(chunk, num_chunks)
+    first = hop_counts(chunk, num_chunks)
     fill = first[:-1].copy()
     order = np.empty(len(chunk), np.int64)
     for hop in range(len(chunk)):
@@ -141,11 +152,13 @@ def _check_end(c, target, final, set_start, set_member, value, held, writer):
 
 @numba.njit(cache=True, nogil=True)
 def execute_plain(
-    links, first, src, dst, num_nodes, initial, final, set_start, set_member, reduces, seed, missing, begin, end
+    links, first, skipped, src, dst, num_nodes, initial, final, set_start, set_member, reduces, seed, missing, begin,
+    end,
 ):  # fmt: skip
     """Run the chunks begin…end−1 of a schedule without flows and steps; return (fault, position, NPU, chunk).
 
-    A hop that sends what is not there ends its chunk; which hop of the chunk it was goes to `missing`.
+    `links` begins with hop `skipped` of the grouped ones. A hop that sends what is not there ends its chunk; which hop
+    of the chunk it was goes to `missing`.
     """
     result = 0, np.int64(-1), np.int64(-1), np.int64(-1)
     value = np.zeros(num_nodes, np.uint64)
@@ -155,12 +168,12 @@ def execute_plain(
         target = _begin(c, seed, reduces, initial, set_start, set_member, value, held)
         writer[:] = -1
         for position in range(first[c], first[c + 1]):
-            link = links[position] >> np.uint32(1)
+            link = links[position - skipped] >> np.uint32(1)
             source, node = src[link], dst[link]
             if held[source] != c:
                 missing[c] = position - first[c]
                 break
-            if links[position] & np.uint32(1) and held[node] == c:
+            if links[position - skipped] & np.uint32(1) and held[node] == c:
                 value[node] = _sum(value[node], value[source])
             else:
                 value[node] = value[source]

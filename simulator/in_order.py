@@ -11,20 +11,35 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
-def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, num_nodes):
-    """Return the completion time in picoseconds of a plain schedule."""
-    num_chunks = len(size_class)
-    ready = np.zeros(num_nodes * num_chunks, np.int64)
+def completion(chunk, link, src, dst, size_class, link_class, arrives, busy, ready):
+    """Return the completion time of a plain schedule, in the unit of its tables; −1 where a time does not fit `ready`.
+
+    Parameters
+    ----------
+    chunk, link : (H,) int arrays
+    src, dst : (L,) int arrays
+    size_class, link_class : (C,), (L,) int arrays
+        Which row and column of the tables a chunk and a link have.
+    arrives, busy : (sizes, links) int64 arrays
+        How long after its start a hop arrives, and until when it keeps its link.
+    ready : (C · nodes,) int array
+        Zeros, of any width: when all deliveries so far of each chunk to each node are in.
+    """
+    num_nodes = len(ready) // max(len(size_class), 1)
+    most = np.int64(np.iinfo(ready.dtype).max)
     free = np.zeros(len(src), np.int64)
     done = np.int64(0)
     for hop in range(len(chunk)):
         c, l = np.int64(chunk[hop]), np.int64(link[hop])  # noqa: E741
-        start = max(free[l], ready[src[l] * num_chunks + c])
-        wire = table[size_class[c], rate_class[l]]
-        end = start + alpha[l] + wire
-        free[l] = end if blocking else start + wire
-        place = dst[l] * num_chunks + c
-        ready[place] = max(ready[place], end)
+        # By chunk, for the ends of a link are mostly near each other.
+        row = c * num_nodes
+        start = max(free[l], np.int64(ready[row + src[l]]))
+        end = start + arrives[size_class[c], link_class[l]]
+        free[l] = start + busy[size_class[c], link_class[l]]
+        if end > most:
+            return np.int64(-1)
+        place = row + dst[l]
+        ready[place] = max(np.int64(ready[place]), end)
         done = max(done, end)
     return done
 

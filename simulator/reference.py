@@ -10,16 +10,15 @@ from collections import defaultdict
 import numpy as np
 
 
-def completion(chunk, link, src, dst, alpha, size_class, rate_class, table, blocking, num_nodes):  # noqa: ARG001
+def completion(chunk, link, src, dst, size_class, link_class, arrives, busy, ready):  # noqa: ARG001
     """Twin of `simulator.in_order.completion`: each link in list order, each hop once its chunk has come in."""
     free: dict[int, int] = defaultdict(int)
     arrived: dict[tuple[int, int], int] = defaultdict(int)  # (node, chunk) → when all deliveries so far are in
     done = 0
     for c, l in zip(chunk.tolist(), link.tolist(), strict=True):  # noqa: E741
-        wire = int(table[size_class[c], rate_class[l]])
         start = max(free[l], arrived[src[l], c])
-        end = start + int(alpha[l]) + wire
-        free[l] = end if blocking else start + wire
+        end = start + int(arrives[size_class[c], link_class[l]])
+        free[l] = start + int(busy[size_class[c], link_class[l]])
         arrived[dst[l], c] = max(arrived[dst[l], c], end)
         done = max(done, end)
     return done

@@ -7,9 +7,13 @@ import numpy as np
 from schedules import Schedule
 from simulator.link_model import Durations, LinkModel
 from topologies.exceptions import ScheduleError
+from topologies.memory import require_memory
 
 #: The bare pass keeps a word per (node, chunk); past this many words per hop (and over this many) the sparse pass runs.
 _DENSE_PER_HOP, _DENSE_ALWAYS = 16, 2**22
+
+#: From this many words on the bare pass tries narrow ones first.
+_NARROW_FROM, _NARROW = 2**22, (np.dtype(np.uint16), np.dtype(np.uint32))
 
 
 def simulate_ps(schedule: Schedule, size: int, model: LinkModel | None = None) -> int:
@@ -36,15 +40,45 @@ def simulate_ps(schedule: Schedule, size: int, model: LinkModel | None = None) -
     if schedule.order == "program" and plain and words <= max(_DENSE_PER_HOP * schedule.num_hops, _DENSE_ALWAYS):
         times = Durations(schedule, size)
         if not len(times.per_hop):
-            from simulator.in_order import completion
-
             times.require_finite()
-            chunk, link, *_ = schedule.kernel_columns
-            return int(
-                completion(chunk, link, topology.src, topology.dst, times.alpha, times.size_class, times.rate_class,
-                           times.table, model.latency == "blocking", topology.num_nodes)
-            )  # fmt: skip
+            return _completion_ps(schedule, times, model.latency == "blocking")
     return int(hop_times(schedule, size, model)[1].max(initial=0))
+
+
+def _completion_ps(schedule: Schedule, times: Durations, blocking: bool) -> int:
+    """Return the completion time by the bare pass, its state in the narrowest type that holds the times."""
+    from simulator.in_order import completion
+
+    topology = schedule.topology
+    chunk, link, *_ = schedule.kernel_columns
+    link_class, arrives, busy = bare_tables(times, blocking)
+    words = topology.num_nodes * schedule.collective.num_chunks
+    unit = 1
+    types: list[np.dtype] = [np.dtype(np.int64)]
+    if words >= _NARROW_FROM:
+        # In the largest unit that divides all durations, times are small numbers: steps, where all links are alike.
+        unit = max(int(np.gcd(np.gcd.reduce(arrives, axis=None), np.gcd.reduce(busy, axis=None))), 1)
+        # A link has at least its share of the hops, and each takes as long as the shortest.
+        least = int(busy.min()) * (schedule.num_hops // topology.num_links) // unit
+        types = [narrow for narrow in _NARROW if least <= np.iinfo(narrow).max] + types
+    done = -1
+    for of_type in types:
+        require_memory(words * of_type.itemsize, f"simulating {schedule.num_hops:,} hops")
+        ready = np.zeros(words, of_type)
+        done = completion(chunk, link, topology.src, topology.dst, times.size_class, link_class, arrives // unit,
+                          busy // unit, ready)  # fmt: skip
+        if done >= 0:
+            break
+    return int(done) * unit
+
+
+def bare_tables(times: Durations, blocking: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (link_class, arrives, busy) for `simulator.in_order.completion`, in picoseconds."""
+    kinds = np.stack([times.alpha, times.rate_class])
+    distinct, link_class = np.unique(kinds, axis=1, return_inverse=True)
+    wire = times.table[:, distinct[1]]
+    arrives = wire + distinct[0]
+    return link_class.reshape(-1).astype(np.int32), arrives, arrives if blocking else wire
 
 
 def simulate_us(schedule: Schedule, size: int, model: LinkModel | None = None) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from simulator.link_model import MAX_PS, wire_ps
 from topologies import Topology
+from topologies.memory import require_memory
 
 RULES = ("oldest", "newest", "rarest", "random")
 
@@ -100,20 +101,47 @@ class Network:
             low = np.where(enough, low, np.minimum(middle + 1, high))
         return int(high.max(initial=0))
 
-    def run(self, trial: Trial, cutoff_ps: int = MAX_PS) -> Matching | None:
-        """Return the matching of a trial; None where it takes longer than `cutoff_ps` or cannot be completed."""
+    def bytes_needed(self, trial: Trial) -> int:
+        """Return about how many bytes a run of a trial takes at its peak: its columns, and what only the run needs."""
+        npus, chunks = self.topology.num_npus, len(self.holders)
+        chunk_bytes, link_bytes = (column.itemsize for column in self._column_types)
+        holdings = npus * ((chunks + 63) // 64) * 8 * (2 if trial.skip_slow else 1)
+        # A link has a few words of its own; in a step all may have a hop that is not yet in the columns.
+        return (
+            self.transfers * (chunk_bytes + link_bytes)
+            + npus * (chunks + 64) * chunk_bytes
+            + holdings
+            + (64 * self.topology.num_links)
+        )
+
+    @property
+    def _column_types(self) -> tuple[np.dtype, np.dtype]:
+        """The types of a matching's chunks and links: the narrowest, as in schedules."""
+        short, long = np.dtype(np.uint16), np.dtype(np.uint32)
+        return short if len(self.holders) <= 2**16 else long, short if self.topology.num_links <= 2**16 else long
+
+    def run(self, trial: Trial, cutoff_ps: int = MAX_PS, threads: int = 1) -> Matching | None:
+        """Return the matching of a trial; None where it takes longer than `cutoff_ps` or cannot be completed.
+
+        The matching does not depend on the number of threads.
+
+        Raises
+        ------
+        MemoryShortage
+            It would not fit in memory.
+        """
         topology = self.topology
+        require_memory(self.bytes_needed(trial), f"TACOS: {self.transfers:,} transfers among {topology.num_npus} NPUs")
         in_start, in_links, first_start, first_chunks, queue_of = self._columns
         chunks = len(self.holders)
-        chunk = np.empty(self.transfers, np.uint16 if chunks <= 2**16 else np.uint32)
-        link = np.empty(self.transfers, np.uint16 if topology.num_links <= 2**16 else np.uint32)
+        chunk, link = (np.empty(self.transfers, of_type) for of_type in self._column_types)
         if trial.rule == "oldest" and self.even:
-            from synthesizers.tacos.even import match_even
+            from synthesizers.tacos.even import SHARED_FROM, match_even
 
             span = int(self.duration[0]) if topology.num_links else 0
             hops, steps = match_even(
                 topology.num_npus, chunks, topology.src, in_start, in_links, first_start, first_chunks, trial.seed,
-                cutoff_ps // max(span, 1), chunk, link,
+                cutoff_ps // max(span, 1), chunk, link, threads if topology.num_npus >= SHARED_FROM else 1,
             )  # fmt: skip
             time = steps * span
         else:
@@ -125,4 +153,6 @@ class Network:
                 self.duration, queue_of, int(queue_of.max(initial=-1)) + 1, first_start, first_chunks,
                 RULES.index(trial.rule), trial.skip_slow, trial.seed, cutoff_ps, chunk, link,
             )  # fmt: skip
+        for column in (chunk, link):
+            column.setflags(write=False)  # so that the schedule takes them over without a copy
         return Matching(chunk, link, int(time)) if hops == self.transfers else None

@@ -63,7 +63,7 @@ def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Match
     """
     bound = network.ingress_bound_ps
     # The first trial goes alone: it is the most promising, and where it reaches the bound the others would be wasted.
-    found: tuple[Matching | None, Trial | None] = (network.run(trials[0]), trials[0])
+    found: tuple[Matching | None, Trial | None] = (network.run(trials[0], threads=threads), trials[0])
     best_time = MAX_PS if found[0] is None else found[0].time_ps
     queue = iter(trials[1:])
     with ThreadPoolExecutor(max(threads, 1)) as pool:

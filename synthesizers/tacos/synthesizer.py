@@ -24,6 +24,7 @@ from synthesizers.tacos.portfolio import best, trials_for
 from synthesizers.tuning import Pieces, fastest, tuned
 from topologies import Topology, mesh, require_connected
 from topologies.exceptions import SynthesisError, TopologyError
+from topologies.memory import require_memory
 from topologies.unwinding import unwind
 
 _FORWARD = {"all_gather": "all_gather", "broadcast": "broadcast"}
@@ -132,6 +133,7 @@ class Tacos(Synthesizer):
     ) -> Schedule:
         """Return the schedule on a network without switches."""
         kind = collective.kind
+        _require_room(collective, topology)
         if kind in _FORWARD:
             return self._spread(problem, options, collective, topology)
         if kind in _BACKWARD:
@@ -182,6 +184,19 @@ class Tacos(Synthesizer):
             np.concatenate(links) if several else links[0],
             notes={"planned_us": latest_ps / 1e6, "rule": rules if several else rules[0]},
         )
+
+
+def _require_room(collective: Collective, topology: Topology) -> None:
+    """Refuse schedules that would not fit in memory, with all that is kept of them while they are put together."""
+    chunks = sum(collective.shard_count(part) for part in range(collective.num_parts)) * collective.chunks
+    hops = chunks * (max(map(len, collective.groups), default=1) - 1)
+    hop_bytes = (2 if chunks <= 2**16 else 4) + (2 if topology.num_links <= 2**16 else 4)
+    needed = hop_bytes * hops  # one matching; what it takes while it is made, `Network` knows
+    if collective.kind in _BACKWARD:
+        needed += (hop_bytes + 2) * hops  # and played backwards, with what each hop adds
+    elif collective.kind == "all_reduce":
+        needed += (4 * hop_bytes + 6) * hops  # and both played one after the other
+    require_memory(needed, f"TACOS: a schedule of {hops:,} transfers or more")
 
 
 def _unwound(

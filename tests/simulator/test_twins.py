@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from schedules import ORDERS, Schedule, collective
 from simulator import LATENCIES, SWITCHINGS, LinkModel, events, hop_times, in_order, reference, simulate_ps
 from simulator.link_model import Durations
-from simulator.simulate import hop_wires
+from simulator.simulate import bare_tables, hop_wires
 from topologies import ScheduleError, Topology
 
 MODELS = [LinkModel(latency, switching) for latency in LATENCIES for switching in SWITCHINGS]
@@ -109,10 +109,14 @@ class TestCompletion:
         """The bare pass, its twin, the pass with the dataflow and the event loop agree on plain schedules."""
         chunk, link, *_ = schedule.kernel_columns
         times, topology = Durations(schedule, size), schedule.topology
-        arguments = (chunk, link, topology.src, topology.dst, times.alpha, times.size_class, times.rate_class,
-                     times.table, model.latency == "blocking", topology.num_nodes)  # fmt: skip
-        done = in_order.completion(*arguments)
-        assert done == reference.completion(*arguments)
+        arguments = (chunk, link, topology.src, topology.dst, times.size_class,
+                     *bare_tables(times, model.latency == "blocking"))  # fmt: skip
+        places = topology.num_nodes * schedule.collective.num_chunks
+        done = in_order.completion(*arguments, np.zeros(places, np.int64))
+        assert done == reference.completion(*arguments, np.zeros(places, np.int64))
+        for narrow in (np.uint16, np.uint32):
+            fits = done <= np.iinfo(narrow).max
+            assert in_order.completion(*arguments, np.zeros(places, narrow)) == (done if fits else -1)
         assert done == in_order.in_order(*pass_arguments(schedule, size, model))[1].max(initial=0)
         assert done == events.run(*loop_arguments(schedule, size, model, True))[1].max(initial=0)
 

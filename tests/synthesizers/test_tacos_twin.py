@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -88,6 +90,23 @@ class TestMatchEven:
         """Hops, their order and the steps agree, also where a limit or a missing link ends the run."""
         arguments = stepped(network, seed, max_steps)
         assert outcome(even.match_even, network, arguments) == outcome(twin.match_even, network, arguments)
+
+    @thorough
+    @given(networks(alike=True), seeds, st.sampled_from([NEVER, 0, 1, 3]), st.integers(2, 4))
+    def test_threads_do_not_matter(self, network, seed, max_steps, threads):
+        """Several threads make the hops of one, in its order, even where there are more of them than NPUs."""
+        arguments = stepped(network, seed, max_steps)
+        shared = functools.partial(even.match_even, threads=threads)
+        assert outcome(shared, network, arguments) == outcome(even.match_even, network, arguments)
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_twins_where_words_are_asked_for_ahead(self, monkeypatch, threads):
+        """Hops agree on a network of several words and pieces of logs for each NPU, which prefetches."""
+        network = Network(mesh([11, 13]), np.arange(143), 1)
+        arguments = stepped(network, 3, NEVER)
+        shared = functools.partial(even.match_even, threads=threads)
+        monkeypatch.setattr(even, "PREFETCH_FROM", 0)
+        assert outcome(shared, network, arguments) == outcome(twin.match_even, network, arguments)
 
     @thorough
     @given(networks(alike=True), seeds)
