@@ -74,7 +74,7 @@ def _each_wanted_once(chunk, link, dst, words, initial, final, set_start, set_me
     """Return whether hops deliver to each place of the final sets that is in no initial one, each once."""
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
     due = np.zeros(len(initial) * words, np.uint64)
-    left = 0
+    left = np.int64(0)
     for c in range(len(initial)):
         row = np.uint64(c * words)
         for member in range(set_start[final[c]], set_start[final[c] + 1]):
