@@ -1,8 +1,9 @@
 """The portfolio: which trials a network gets, and the best of them, whatever the number of threads.
 
-No rule wins everywhere. Oldest-first is best where all links are alike, random choice that leaves a slow link idle
-when faster ones finish sooner is best on most uneven networks, rarest- and newest-first on some. So several are tried
-and the best is kept; a trial that reaches the ingress bound ends the search, for nothing can beat it.
+No rule wins everywhere. Oldest-first is best where all links are alike, and one NPU's trees carried to all where NPUs
+are; random choice that leaves a slow link idle when faster ones finish sooner is best on most uneven networks; where
+links between boxes are much slower than those inside, chunks that enter each box once are. So several are tried and the
+best is kept; a trial that reaches the ingress bound ends the search, for nothing can beat it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,17 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from simulator.link_model import MAX_PS
-from synthesizers.tacos.network import Matching, Network, Trial
+from synthesizers.tacos.network import TRANSLATED, Matching, Network, Trial
+from topologies.exceptions import SynthesisError
 
-_EVEN = (("oldest", False), ("rarest", False), ("random", False), ("oldest", False))
-_UNEVEN = (("random", True), ("rarest", True), ("newest", True), ("oldest", True), ("random", False))
+#: (rule, leave slow links idle, let each chunk enter each box once) of the trials, in turn.
+_EVEN = (("oldest", False, False), (TRANSLATED, False, False), ("rarest", False, False), ("random", False, False))
+_UNEVEN = (
+    ("random", True, False), ("newest", True, True), (TRANSLATED, True, True), ("oldest", True, True),
+    ("rarest", True, True), ("rarest", True, False), ("newest", True, False), ("oldest", True, False),
+    ("random", False, False), (TRANSLATED, True, False), ("random", True, True),
+)  # fmt: skip
+_ONCE = (("newest", True, True), ("oldest", True, True), ("rarest", True, True), ("random", True, True))
 
 #: Looks at log entries that the trials of one network may cost in all; the first trial always runs.
 _MAX_LOOKS = 2**29
@@ -32,27 +40,48 @@ def trials_for(network: Network, count: int, seed: int, rule: str = "auto", pape
     seed : int
         Of the problem; trial i uses a seed of its own made from it.
     rule : str
-        ``auto`` or one rule for all.
+        ``auto``, one rule for all, or ``once``: several with each chunk entering each box once.
     paper : bool
         The plain greedy of the paper: random choice, no link left idle.
+
+    Raises
+    ------
+    SynthesisError
+        ``translated`` on a network that has no translations.
     """
+    skip = not network.even
     if paper:
-        recipe: Sequence[tuple[str, bool]] = (("random", False),)
-    elif rule == "auto":
-        recipe = _EVEN if network.even else _UNEVEN
+        recipe: Sequence[tuple[str, bool, bool]] = (("random", False, False),)
+    elif rule == "once":
+        recipe = _ONCE
+    elif rule != "auto":
+        recipe = ((rule, skip, False),)
+    elif network.transfers * len(network.holders) // 2 > _MAX_LOOKS:
+        recipe = (("oldest", skip, False), ("oldest", skip, True))  # what costs no more per transfer for more chunks
     else:
-        recipe = ((rule, not network.even),)
-    if rule == "auto" and not paper and network.transfers * len(network.holders) // 2 > _MAX_LOOKS:
-        recipe = (("oldest", not network.even),)  # the only rule whose cost does not grow with the chunks
+        recipe = _UNEVEN if skip else _EVEN
+    if rule == TRANSLATED and network.translations is None:
+        raise SynthesisError(
+            "TACOS: rule=translated is for an all_gather on networks that look the same from every NPU, such as rings "
+            "and tori; use rule=auto"
+        )
+    if rule == "auto" and not paper:
+        recipe = [entry for entry in recipe if _applies(network, *entry)]
     trials: list[Trial] = []
     looks = 0.0
     for index in range(count):
-        name, skip = recipe[index % len(recipe)]
+        name, skip, once = recipe[index % len(recipe)]
         looks += network.transfers * (4 if name == "oldest" else max(4, len(network.holders) / 2))
         if trials and looks > _MAX_LOOKS:
             break
-        trials.append(Trial(name, skip, (seed * 1000 + index) % 2**62))  # kernels take 64 bits, and add event numbers
+        # Kernels take 64 bits, and add event numbers.
+        trials.append(Trial(name, skip, (seed * 1000 + index) % 2**62, once))
     return trials
+
+
+def _applies(network: Network, rule: str, _: bool, once: bool) -> bool:
+    """Return whether a trial would be another than without what sets it apart."""
+    return (not once or len(network.boxes) > 0) and (rule != TRANSLATED or network.translations is not None)
 
 
 def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Matching | None, Trial | None]:

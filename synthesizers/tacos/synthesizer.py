@@ -8,7 +8,6 @@ and the result is carried back onto the real links, where it is scored.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -16,21 +15,19 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from schedules import collective as collective_named
+from simulator import simulate_ps
 from synthesizers.base import OptionsBase, Synthesizer, parse_options
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes
 from synthesizers.tacos.network import RULES, Network
 from synthesizers.tacos.portfolio import best, trials_for
+from synthesizers.tacos.wiring import Wiring, unwound, wirings
 from synthesizers.tuning import Pieces, fastest, tuned
 from topologies import Topology, mesh, require_connected
 from topologies.exceptions import SynthesisError, TopologyError
-from topologies.unwinding import unwind
 
 _FORWARD = {"all_gather": "all_gather", "broadcast": "broadcast"}
 _BACKWARD = {"reduce_scatter": "all_gather", "reduce": "broadcast"}
-
-#: Degrees that ``degree=auto`` tries on a network with switches.
-_DEGREES = (1, 2, 4, 8)
 
 #: An AllReduce of more hops keeps the planned order: listing it anew takes more memory than it gains time.
 _RELIST_HOPS = 2**21
@@ -45,22 +42,28 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
         Runs with different rules and seeds, of which the best is kept; fewer where one is provably optimal, or on
         networks so large that they would take long.
     rule : str
-        Which chunk a link takes: ``oldest``, ``newest``, ``rarest``, ``random``, or ``auto``: several, by trial.
+        Which chunk a link takes: ``oldest``, ``newest``, ``rarest``, ``random``; ``once``: those that have not entered
+        its box, the part of the network that hangs together by faster links; ``translated``: one NPU's trees, carried
+        to all, where NPUs are alike; or ``auto``: several, by trial.
     variant : str
         ``paper``: the plain greedy of the paper, random choice and no link left idle.
     pieces : int or "auto"
         How often each chunk is cut; 1 keeps the chunks that were asked for.
     degree : int or "auto"
         Links per port into which a switch is unwound; ``auto`` takes the fastest.
+    wiring : str
+        Whether a switch's ports are wired to the ``next`` ones, or first to those of other boxes, ``apart``; ``auto``
+        takes the fastest.
     threads : int
         Trials at a time; 0: one per core. The schedule does not depend on it.
     """
 
     trials: Annotated[int, msgspec.Meta(ge=1)] = 16
-    rule: Literal["auto", "oldest", "newest", "rarest", "random"] = "auto"
+    rule: Literal["auto", "oldest", "newest", "rarest", "random", "once", "translated"] = "auto"
     variant: Literal["default", "paper"] = "default"
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
     degree: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = "auto"
+    wiring: Literal["auto", "next", "apart"] = "auto"
     threads: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
@@ -77,11 +80,11 @@ class Tacos(Synthesizer):
         kind = problem.collective.kind
         if kind != "all_reduce" and kind not in _FORWARD | _BACKWARD:
             return "matches chunks that every NPU wants: all_gather, reduce_scatter, all_reduce, broadcast, reduce"
-        unwound, _ = _unwound(problem.topology, problem.collective.groups, 1)
+        wires, _ = unwound(problem.topology, problem.collective.groups, 1)
         for group in problem.collective.groups:
             if len(group) < problem.topology.num_npus:
                 try:
-                    require_connected(unwound.subset(group))
+                    require_connected(wires.subset(group))
                 except TopologyError:
                     return (
                         f"the group {_shown(group)} is not connected without NPUs outside it, and TACOS has no relays"
@@ -91,7 +94,23 @@ class Tacos(Synthesizer):
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return the best schedule of the trials, on the problem's own links."""
         pieces: Pieces = options.pieces
-        return tuned(problem, lambda count: self._of_pieces(problem, options, count), pieces)
+        topology, given = problem.topology, problem.collective
+        if topology.num_switches == 0:
+            return tuned(
+                problem, lambda count: self._on_links(problem, options, given.refined(count), topology), pieces
+            )
+        degree = None if options.degree == "auto" else options.degree
+        tried = wirings(topology, given.groups, degree, None if options.wiring == "auto" else options.wiring)
+
+        def build(count: int) -> Schedule:
+            """Return the fastest schedule over the wirings, and leave the better half of them for finer pieces."""
+            found = [self._on_wires(problem, options, given.refined(count), wiring) for wiring in tried]
+            times = [simulate_ps(schedule, problem.size, problem.model) for schedule in found]
+            ranked = sorted(range(len(tried)), key=times.__getitem__)
+            tried[:] = [tried[place] for place in ranked[: (len(ranked) + 1) // 2]]
+            return found[ranked[0]]
+
+        return tuned(problem, build, pieces)
 
     def warm_up(self) -> None:
         """Compile every kernel on the smallest networks that need it."""
@@ -101,30 +120,18 @@ class Tacos(Synthesizer):
             for rule in RULES:
                 self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
 
-    def _of_pieces(self, problem: Problem, options: TacosOptions, pieces: int) -> Schedule:
-        """Return the schedule with each chunk cut into `pieces`."""
-        collective = problem.collective.refined(pieces) if pieces > 1 else problem.collective
-        topology = problem.topology
-        if topology.num_switches == 0:
-            return self._on_links(problem, options, collective, topology)
-        ports = int(np.bincount(topology.src, minlength=topology.num_nodes)[topology.num_npus :].max())
-        degrees = [options.degree] if options.degree != "auto" else [d for d in _DEGREES if d < max(ports, 2)]
-        candidates = []
-        for degree in degrees:
-            unwound, routes = _unwound(topology, collective.groups, degree)
-            planned = self._on_links(problem, options, collective, unwound)
-            start = np.zeros(len(routes) + 1, np.int64)
-            np.cumsum([len(route) for route in routes], out=start[1:])
-            joined = np.array([link for route in routes for link in route], np.int64)
-            notes = {**planned.notes, "degree": degree}
-            if degree > 1 or problem.model.switching != "cut_through":
-                # The plan knows nothing of wires that share a port, nor of a switch that waits for the last byte.
-                del notes["planned_us"]
-            candidates += [
-                on_routes(topology, planned.collective, planned.chunk, planned.link, start, joined,
-                          reduce=planned.reduce, order=order, notes=notes)
-                for order in ("program", "fifo")
-            ]  # fmt: skip
+    def _on_wires(self, problem: Problem, options: TacosOptions, collective: Collective, wiring: Wiring) -> Schedule:
+        """Return the schedule on the real links behind the wires, in the planned order or first come, first served."""
+        planned = self._on_links(problem, options, collective, wiring.wires)
+        notes = {**planned.notes, "degree": wiring.degree, "wiring": wiring.kind}
+        if wiring.degree > 1 or problem.model.switching != "cut_through":
+            # The plan knows nothing of wires that share a port, nor of a switch that waits for the last byte.
+            del notes["planned_us"]
+        candidates = [
+            on_routes(problem.topology, planned.collective, planned.chunk, planned.link, wiring.start, wiring.links,
+                      reduce=planned.reduce, order=order, notes=notes)
+            for order in ("program", "fifo")
+        ]  # fmt: skip
         return fastest(problem, candidates)
 
     def _on_links(
@@ -171,7 +178,7 @@ class Tacos(Synthesizer):
             # A subset of all NPUs in order has the links of the whole; else they are renumbered.
             own = topology.subset_links(group)
             links.append(matching.link if len(own) == topology.num_links else own[matching.link])
-            rules.append(trial.rule)
+            rules.append(f"{trial.rule}, once" if trial.once else trial.rule)
             latest_ps = max(latest_ps, matching.time_ps)
             first += count
         several = len(chunks) > 1
@@ -182,27 +189,6 @@ class Tacos(Synthesizer):
             np.concatenate(links) if several else links[0],
             notes={"planned_us": latest_ps / 1e6, "rule": rules if several else rules[0]},
         )
-
-
-def _unwound(
-    topology: Topology, groups: Sequence[tuple[int, ...]], degree: int
-) -> tuple[Topology, list[tuple[int, ...]]]:
-    """Return what `unwind` does, with the wires of each group led through the switches past NPUs outside it."""
-    if topology.num_switches == 0 or all(len(group) == topology.num_npus for group in groups):
-        return unwind(topology, degree)
-    rows: list[tuple[int, int, float, float]] = []
-    routes: list[tuple[int, ...]] = []
-    for group in groups:
-        npus = sorted(group)
-        nodes = np.array([*npus, *range(topology.num_npus, topology.num_nodes)])
-        links = np.flatnonzero(np.isin(topology.src, nodes) & np.isin(topology.dst, nodes)).tolist()
-        wires, parts = unwind(topology.without(nodes=set(range(topology.num_npus)) - set(npus)), degree)
-        for wire, part in enumerate(parts):
-            rows.append((npus[wires.src[wire]], npus[wires.dst[wire]],
-                         float(wires.latency_us[wire]), float(wires.bandwidth_gbps[wire])))  # fmt: skip
-            routes.append(tuple(links[link] for link in part))
-    name = f"{topology.name} unwound by {degree} for {len(groups)} groups"
-    return Topology.from_links(topology.num_npus, rows, name=name), routes
 
 
 def _shown(group: tuple[int, ...]) -> str:

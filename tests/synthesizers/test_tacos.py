@@ -143,6 +143,35 @@ class TestKnownAnswers:
             assert timed(problem, solved(problem)) == pytest.approx(4)
 
 
+class TestHardCases:
+    """Source of the figures: the project's reference page on TACOS, where greedy choice falls short."""
+
+    @pytest.mark.parametrize(("side", "steps"), [(5, 6), (8, 16), (3, 2), (4, 4)])
+    def test_even_tori(self, side, steps):
+        """A torus takes the ideal steps in every seed: 5×5 six, 8×8 sixteen, where greedy choice misses."""
+        for seed in range(4):
+            problem = on(torus([side, side], 50.0, 0.0), size=side**2 * 50_000, seed=seed)
+            assert timed(problem, solved(problem)) == pytest.approx(steps)
+
+    @pytest.mark.parametrize(
+        ("side", "rates", "latency", "chunks", "mib", "optimum", "goal"),
+        [(6, (100, 10), 0.5, 1, 1024, 15282.8, 15300), (4, (300, 12.5), [0.7, 1.7], 4, 256, 3811.6, 3850)],
+    )
+    def test_skewed_meshes(self, side, rates, latency, chunks, mib, optimum, goal):
+        """Meshes with one slow dimension are solved to the optimum in every seed."""
+        for seed in range(3):
+            problem = gathering(mesh, (side, side), rates, latency, chunks, mib, seed)
+            time = timed(problem, solved(problem))
+            assert optimum - 0.1 <= time <= goal
+
+    @pytest.mark.parametrize("name", ["dgx_a100:2", "ndv2:2", "dgx2:2", "switch2d:8x4@300x25GB/s,0.5us"])
+    def test_boxes(self, name):
+        """Boxes joined by slow links reach 85 % of the bound at 1 GB in eight pieces."""
+        problem = on(name, size=10**9)
+        least = bound(problem.topology, problem.collective, problem.size).time_us
+        assert timed(problem, solved(problem, pieces=8), planned=False) <= least / 0.85
+
+
 class TestCollectives:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(
@@ -263,7 +292,9 @@ class TestEdges:
 
 
 class TestSeeds:
-    @pytest.mark.parametrize("name", ["mesh:4x4", "mesh:4x5@16x73GB/s,1.5us", "torus:5x5", "dgx_a100:2"])
+    @pytest.mark.parametrize(
+        "name", ["mesh:4x4", "mesh:4x5@16x73GB/s,1.5us", "torus:5x5", "dgx_a100:2", "mesh:4x4@99x9GB/s,1us"]
+    )
     @pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
     def test_threads_do_not_matter(self, name, kind):
         """One, two, three threads and as many as there are cores give the same schedule, and so does a second run."""
@@ -380,6 +411,7 @@ class TestOptions:
             ({"rule": "best"}, "rule"),
             ({"variant": "v2"}, "variant"),
             ({"degree": "0"}, "degree"),
+            ({"wiring": "far"}, "wiring"),
             ({"pieces": "lots"}, "pieces"),
             ({"threads": -1}, "threads"),
             ({"trial": 3}, "did you mean 'trials'"),
@@ -397,6 +429,41 @@ class TestOptions:
         given = {"trials": "3", "pieces": "auto", "degree": "2", "threads": "1", "rule": "newest"}
         options = parse_options(Tacos(), given)
         assert (options.trials, options.pieces, options.degree, options.threads) == (3, "auto", 2, 1)
+
+    @pytest.mark.parametrize("wiring", ["next", "apart"])
+    def test_wirings(self, wiring):
+        """Ports are wired as asked, also where no switch joins boxes."""
+        for name in ("dgx_a100:2", "switch:4"):
+            problem = on(name)
+            schedule = solved(problem, wiring=wiring, degree=1)
+            timed(problem, schedule)
+            assert schedule.notes["wiring"] == wiring
+
+    def test_once(self):
+        """Each chunk enters each row once where rows are joined by slow links."""
+        problem = on("mesh:4x3@100x10GB/s,0.5us", chunks=3)
+        schedule = solved(problem, rule="once")
+        timed(problem, schedule)
+        assert schedule.notes["rule"].endswith(", once")
+        row = problem.topology.dst[schedule.link] // 4
+        across = problem.topology.src[schedule.link] // 4 != row
+        entries = list(zip(schedule.chunk[across].tolist(), row[across].tolist(), strict=True))
+        assert len(set(entries)) == len(entries) == 36 * 2
+
+    def test_once_in_boxes_that_do_not_hang_together(self):
+        """Boxes whose fast links lead one way only are entered again for what cannot be passed on inside."""
+        rows = [(0, 1, 0.5, 100.0), (2, 3, 0.5, 100.0), (1, 2, 0.5, 5.0), (3, 0, 0.5, 5.0)]
+        problem = on(Topology.from_links(4, rows))
+        timed(problem, solved(problem, rule="once"))
+
+    def test_translated(self):
+        """One NPU's trees are carried to all on a torus, and refused on a mesh in one line."""
+        problem = on("torus:4x3@100x10GB/s,0.5us", "all_reduce", chunks=2)
+        schedule = solved(problem, rule="translated")
+        timed(problem, schedule)
+        assert schedule.notes["rule"] == "translated"
+        with pytest.raises(SynthesisError, match="rule=auto"):
+            solved(on("mesh:4x3"), rule="translated")
 
     @pytest.mark.parametrize("rule", ["oldest", "newest", "rarest", "random"])
     def test_rules(self, rule):
