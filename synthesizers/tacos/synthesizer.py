@@ -71,6 +71,7 @@ class Tacos(Synthesizer):
     """Greedy matching of chunks to links over time."""
 
     name = "tacos"
+    version = "2"
     reference = "W. Won et al., TACOS: Topology-Aware Collective Algorithm Synthesizer, MICRO 2024 (arXiv 2304.05301)"
     cost = 0.02
     Options = TacosOptions
