@@ -14,7 +14,84 @@ import heapq
 import numba
 import numpy as np
 
+from schedules import Collective, Schedule
+from simulator.link_model import MAX_PS, wire_ps
+from synthesizers.problem import Problem
+from topologies import Paths, Topology
+from topologies.exceptions import SynthesisError
+from topologies.memory import require_memory
+
 _NEVER = 2**62
+
+#: Slots are no shorter than the slowest link's delay over this, for their tables not to grow too long.
+_FINEST = 1024
+
+#: Bytes that a hop takes while the schedule is put together.
+_BYTES_PER_HOP = 100
+
+
+def along_paths(problem: Problem, collective: Collective, topology: Topology, straight: bool) -> Schedule:
+    """Return the schedule of copies on paths booked one after the other, switches kept as they are.
+
+    Parameters
+    ----------
+    problem : Problem
+        Gives size and link model.
+    collective : Collective
+        One that copies.
+    topology : Topology
+    straight : bool
+        Take shortest ways to single goals only.
+
+    Raises
+    ------
+    SynthesisError
+        It might take over 53 days.
+    """
+    npus, chunks = topology.num_npus, collective.num_chunks
+    chunk_bytes = int(collective.chunk_bytes(problem.size).max(initial=0))
+    wire = wire_ps(np.array(chunk_bytes), topology.bytes_per_s)
+    delay = np.maximum(topology.latency_ps + wire, 1)
+    width = np.maximum(delay if problem.model.latency == "blocking" else wire, delay.max(initial=0) // _FINEST + 1)
+    far = np.ascontiguousarray(Paths(topology, message_bytes=chunk_bytes).cost.T[:npus])
+    have_start, have = _members(collective, collective.initial)
+    want_start, want = _members(collective, collective.final)
+    wanting = np.repeat(np.arange(chunks), np.diff(want_start))
+    first = have[have_start[wanting]]
+    distance = far[want, first]
+    if float(distance.sum()) * 2 >= MAX_PS:
+        raise SynthesisError(
+            "TACOS found no schedule that is sure to take less than 53 days; give a smaller size or larger bandwidths"
+        )
+    farthest, ahead = np.zeros(chunks), np.zeros(chunks, np.int64)
+    np.maximum.at(farthest, wanting, distance)
+    ahead[wanting] = (want - first) % npus
+    # All at the same distance in turn: everybody's next, everybody's second next, and one piece of each after the other.
+    order = np.lexsort((ahead, np.arange(chunks) % collective.chunks, -farthest))
+    start, onward = topology.out_links
+    chunk, link, begin = search(
+        npus, start, onward, topology.src, topology.dst, width, delay, far, straight, order, have_start, have,
+        want_start, want,
+    )  # fmt: skip
+    require_memory(len(chunk) * _BYTES_PER_HOP, f"{collective.kind} as {len(chunk)} hops")
+    # From one NPU through switches to the next is one leg, and one flow of the schedule.
+    sets_out = topology.src[link] < npus
+    leg = np.cumsum(sets_out) - 1
+    listed = np.argsort(begin[sets_out][leg], kind="stable")
+    notes: dict[str, object] = {"paths": "shortest" if straight else "any"}
+    if not topology.num_switches:
+        notes["planned_us"] = int((begin + delay[link]).max(initial=0)) / 1e6
+    flow = leg[listed] if topology.num_switches else None
+    return Schedule(topology, collective, chunk[listed], link[listed], flow=flow, notes=notes)
+
+
+def _members(collective: Collective, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return (start, npus): the members of each of the listed sets."""
+    size = np.diff(collective.set_start)[sets]
+    start = np.zeros(len(sets) + 1, np.int64)
+    np.cumsum(size, out=start[1:])
+    place = np.arange(start[-1]) + np.repeat(collective.set_start[sets] - start[:-1], size)
+    return start, collective.set_member[place]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -28,7 +105,9 @@ def free_slot(after, slot):
 
 
 @numba.njit(cache=True, nogil=True)
-def search(num_npus, out_start, out_links, src, dst, width, delay, far, straight, order, have_start, have, want_start, want):
+def search(
+    num_npus, out_start, out_links, src, dst, width, delay, far, straight, order, have_start, have, want_start, want
+):
     """Book the way of every chunk; return its hops, chunk after chunk, each way in order.
 
     Parameters
@@ -56,7 +135,7 @@ def search(num_npus, out_start, out_links, src, dst, width, delay, far, straight
     """
     nodes = len(out_start) - 1
     links = len(dst)
-    slack = nodes  # what `far` may have been rounded by
+    slack = 4 * nodes  # picoseconds that `far` may have been rounded by
     after = np.empty((links, 64), np.int32)
     after[:] = np.arange(64)
     hop_chunk = np.empty(1024, np.int64)

@@ -2,12 +2,15 @@
 
 AllGather and Broadcast are matched directly; ReduceScatter and Reduce are the matching on the reversed network played
 backwards; AllReduce is ReduceScatter then AllGather. Switches are unwound into point-to-point links for the matching,
-and the result is carried back onto the real links, where it is scored.
+and the result is carried back onto the real links, where it is scored. All other collectives, and groups that are not
+connected by themselves, are led along paths past NPUs that do not want the chunks, which the paper does not do.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,14 +26,18 @@ from synthesizers.tacos.network import RULES, Network
 from synthesizers.tacos.portfolio import best, trials_for
 from synthesizers.tacos.wiring import Wiring, unwound, wirings
 from synthesizers.tuning import Pieces, fastest, tuned
-from topologies import Topology, mesh, require_connected
-from topologies.exceptions import SynthesisError, TopologyError
+from topologies import Topology, mesh, ring
+from topologies.exceptions import SynthesisError
 
-_FORWARD = {"all_gather": "all_gather", "broadcast": "broadcast"}
-_BACKWARD = {"reduce_scatter": "all_gather", "reduce": "broadcast"}
+#: Kinds in which every NPU of a group wants every chunk, forwards or backwards.
+_MATCHED = ("all_gather", "broadcast", "reduce_scatter", "reduce", "all_reduce")
+_BACKWARD = ("reduce_scatter", "reduce")
 
 #: An AllReduce of more hops keeps the planned order: listing it anew takes more memory than it gains time.
 _RELIST_HOPS = 2**21
+
+#: With more hops along shortest paths, no others are looked for: that takes several times as long.
+_MOST_COMPARED_HOPS = 2**20
 
 
 class TacosOptions(OptionsBase, frozen=True, kw_only=True):
@@ -54,6 +61,9 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
     wiring : str
         Whether a switch's ports are wired to the ``next`` ones, or first to those of other boxes, ``apart``; ``auto``
         takes the fastest.
+    paths : str
+        What chunks that pass through NPUs which do not want them may take: ``shortest`` ways, ``any``, or ``auto``: the
+        faster of the two.
     threads : int
         Trials at a time; 0: one per core. The schedule does not depend on it.
     """
@@ -64,6 +74,7 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
     degree: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = "auto"
     wiring: Literal["auto", "next", "apart"] = "auto"
+    paths: Literal["auto", "shortest", "any"] = "auto"
     threads: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
@@ -77,28 +88,23 @@ class Tacos(Synthesizer):
     Options = TacosOptions
 
     def supports(self, problem: Problem) -> str | None:
-        """Return why not: the paper's problem is that every NPU of the group wants every chunk."""
-        kind = problem.collective.kind
-        if kind != "all_reduce" and kind not in _FORWARD | _BACKWARD:
-            return "matches chunks that every NPU wants: all_gather, reduce_scatter, all_reduce, broadcast, reduce"
-        wires, _ = unwound(problem.topology, problem.collective.groups, 1)
-        for group in problem.collective.groups:
-            if len(group) < problem.topology.num_npus:
-                try:
-                    require_connected(wires.subset(group))
-                except TopologyError:
-                    return (
-                        f"the group {_shown(group)} is not connected without NPUs outside it, and TACOS has no relays"
-                    )
+        """Return why not: what is neither matched nor led along paths."""
+        collective = problem.collective
+        if collective.kind == "custom" and collective.reduces:
+            return "a custom collective that adds up is beyond its matching and its paths; one that copies is not"
         return None
 
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return the best schedule of the trials, on the problem's own links."""
-        pieces: Pieces = options.pieces
         topology, given = problem.topology, problem.collective
+        pieces: Pieces = options.pieces if given.kind != "custom" else 1
+        if given.kind not in _MATCHED or not _connected(topology, given.groups):
+            by_paths = partial(self._led, problem, options)
+            return tuned(problem, lambda count: _both_ways(problem, given.refined(count), topology, by_paths), pieces)
+        by_matching = partial(self._matched, problem, options)
         if topology.num_switches == 0:
             return tuned(
-                problem, lambda count: self._on_links(problem, options, given.refined(count), topology), pieces
+                problem, lambda count: _both_ways(problem, given.refined(count), topology, by_matching), pieces
             )
         degree = None if options.degree == "auto" else options.degree
         tried = wirings(topology, given.groups, degree, None if options.wiring == "auto" else options.wiring)
@@ -120,10 +126,13 @@ class Tacos(Synthesizer):
             problem = Problem(topology, collective_named("all_reduce", 4), 2**20)
             for rule in RULES:
                 self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
+        for kind, rule in (("all_to_all", "auto"), ("all_gather", "translated")):
+            problem = Problem(ring(4), collective_named(kind, 4), 2**20)
+            self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
 
     def _on_wires(self, problem: Problem, options: TacosOptions, collective: Collective, wiring: Wiring) -> Schedule:
         """Return the schedule on the real links behind the wires, in the planned order or first come, first served."""
-        planned = self._on_links(problem, options, collective, wiring.wires)
+        planned = _both_ways(problem, collective, wiring.wires, partial(self._matched, problem, options))
         notes = {**planned.notes, "degree": wiring.degree, "wiring": wiring.kind}
         if wiring.degree > 1 or problem.model.switching != "cut_through":
             # The plan knows nothing of wires that share a port, nor of a switch that waits for the last byte.
@@ -135,31 +144,18 @@ class Tacos(Synthesizer):
         ]  # fmt: skip
         return fastest(problem, candidates)
 
-    def _on_links(
-        self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology
-    ) -> Schedule:
-        """Return the schedule on a network without switches."""
-        kind = collective.kind
-        if kind in _FORWARD:
-            return self._spread(problem, options, collective, topology)
-        if kind in _BACKWARD:
-            mirrored = self._spread(problem, options, collective.reversed(), topology.reversed())
-            return mirrored.reverse().with_notes(**mirrored.notes)
-        gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
-        gathered = self._spread(problem, options, gathering, topology)
-        mirrored = self._spread(problem, options, gathering, topology.reversed())
-        joined = mirrored.reverse().then(gathered)
-        planned_us = mirrored.notes["planned_us"] + gathered.notes["planned_us"]
-        # As planned, one after the other; or what is ready goes, and that order is then kept. Whichever is faster.
-        ordered = joined.replaced(order="program", notes={**gathered.notes, "planned_us": planned_us})
-        if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
-            return ordered
-        from simulator import relist  # needs numba from its first line
+    def _led(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
+        """Return the faster schedule along paths, for any collective that copies."""
+        from synthesizers.tacos.relays import along_paths  # needs numba from its first line
 
-        overlapped = relist(joined, problem.size, problem.model).with_notes(**ordered.notes)
-        return fastest(problem, [ordered, overlapped])
+        found = along_paths(problem, collective, topology, straight=options.paths != "any")
+        if options.paths != "auto" or found.num_hops > _MOST_COMPARED_HOPS:
+            return found
+        # On a reversed network times are not those of the problem, but which is the faster is the same.
+        both = [found, along_paths(problem, collective, topology, straight=False)]
+        return min(both, key=lambda schedule: simulate_ps(schedule, problem.size, problem.model))
 
-    def _spread(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
+    def _matched(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
         """Return the best matching for each group of an AllGather or Broadcast, put together."""
         chunk_bytes = int(collective.chunk_bytes(problem.size).max(initial=0))
         chunks, links, rules, latest_ps, first = [], [], [], 0, 0
@@ -190,6 +186,39 @@ class Tacos(Synthesizer):
             np.concatenate(links) if several else links[0],
             notes={"planned_us": latest_ps / 1e6, "rule": rules if several else rules[0]},
         )
+
+
+def _both_ways(
+    problem: Problem, collective: Collective, topology: Topology, spread: Callable[[Collective, Topology], Schedule]
+) -> Schedule:
+    """Return the schedule of any collective from what makes those that copy."""
+    if collective.kind in _BACKWARD:
+        mirrored = spread(collective.reversed(), topology.reversed())
+        return mirrored.reverse().with_notes(**mirrored.notes)
+    if collective.kind != "all_reduce":
+        return spread(collective, topology)
+    gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
+    gathered, mirrored = spread(gathering, topology), spread(gathering, topology.reversed())
+    joined = mirrored.reverse().then(gathered)
+    notes = dict(gathered.notes)
+    if "planned_us" in notes:
+        notes["planned_us"] += mirrored.notes["planned_us"]
+    # As planned, one after the other; or what is ready goes, and that order is then kept. Whichever is faster.
+    ordered = joined.replaced(order="program", notes=notes)
+    if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
+        return ordered
+    from simulator import relist  # needs numba from its first line
+
+    overlapped = relist(joined, problem.size, problem.model).with_notes(**ordered.notes)
+    return fastest(problem, [ordered, overlapped])
+
+
+def _connected(topology: Topology, groups: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether every group is connected, through switches or not, without NPUs outside it."""
+    if all(len(group) == topology.num_npus for group in groups):
+        return True
+    wires, _ = unwound(topology, groups, 1)
+    return all(len(wires.subset(group).components()) == 1 for group in groups)
 
 
 def _shown(group: tuple[int, ...]) -> str:
