@@ -3,7 +3,7 @@
 TACOS (arXiv 2304.05301) brings chunks to NPUs that want them from neighbours that have them, which is of no use where
 few want a chunk: AllToAll, Gather, Scatter, groups that are not connected by themselves. Its time-expanded network is
 searched for paths instead. Chunk after chunk, those with the farthest to go first, takes the path on which it arrives
-earliest in what earlier ones have left free, gaps included, and books it; one that several NPUs want goes to the nearest
+earliest in what earlier ones have left free, gaps included, and books it; one that several want goes to the nearest
 of them, and on from wherever it has been. The time of a link is a row of slots, each as long as a chunk takes.
 """
 
@@ -66,7 +66,7 @@ def along_paths(problem: Problem, collective: Collective, topology: Topology, st
     farthest, ahead = np.zeros(chunks), np.zeros(chunks, np.int64)
     np.maximum.at(farthest, wanting, distance)
     ahead[wanting] = (want - first) % npus
-    # All at the same distance in turn: everybody's next, everybody's second next, and one piece of each after the other.
+    # All at one distance in turn: everybody's next, everybody's second next, and one piece of each after the other.
     order = np.lexsort((ahead, np.arange(chunks) % collective.chunks, -farthest))
     start, onward = topology.out_links
     chunk, link, begin = search(
