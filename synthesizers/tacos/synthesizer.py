@@ -53,7 +53,7 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
         its box, the part of the network that hangs together by faster links; ``translated``: one NPU's trees, carried
         to all, where NPUs are alike; or ``auto``: several, by trial.
     variant : str
-        ``paper``: the plain greedy of the paper, random choice and no link left idle.
+        ``paper``: the plain greedy of the paper, random choice, no link left idle, ports wired to the next ones.
     pieces : int or "auto"
         How often each chunk is cut; 1 keeps the chunks that were asked for.
     degree : int or "auto"
@@ -107,7 +107,8 @@ class Tacos(Synthesizer):
                 problem, lambda count: _both_ways(problem, given.refined(count), topology, by_matching), pieces
             )
         degree = None if options.degree == "auto" else options.degree
-        tried = wirings(topology, given.groups, degree, None if options.wiring == "auto" else options.wiring)
+        wiring = "next" if options.variant == "paper" else options.wiring
+        tried = wirings(topology, given.groups, degree, None if wiring == "auto" else wiring)
 
         def build(count: int) -> Schedule:
             """Return the fastest schedule over the wirings, and leave the better half of them for finer pieces."""

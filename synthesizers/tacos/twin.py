@@ -166,6 +166,57 @@ def grow(before, after, duration, box_of, once, rank, cutoff, hop_chunk, hop_nod
     return len(hops), last
 
 
+def search(
+    num_npus, out_start, out_links, src, dst, width, delay, far, straight, order, have_start, have, want_start, want
+):  # fmt: skip
+    """Twin of `synthesizers.tacos.relays.search`: Dijkstra from where the chunk has been, over sets of taken slots."""
+    out = _split(out_start, out_links)
+    owners, wishes = _split(have_start, have), _split(want_start, want)
+    taken: list[set[int]] = [set() for _ in src]
+    hops: list[tuple[int, int, int]] = []
+    for chunk in order.tolist():
+        there = dict.fromkeys(owners[chunk], 0)
+        wanted = set(wishes[chunk]) - set(there)
+        while wanted:
+            goal = min(wanted) if len(wanted) == 1 else None
+            ahead = [0.0] * len(out) if goal is None else far[goal].tolist()
+            seen, came = dict(there), {}
+            queue = [(time + ahead[npu], time, npu) for npu, time in there.items()]
+            queue.sort()
+            while queue:
+                _, now, node = heappop(queue)
+                if now > seen[node]:
+                    continue
+                if node in wanted:
+                    break
+                for link in out[node]:
+                    head, span = int(dst[link]), int(width[link])
+                    nearer = ahead[head] + int(delay[link]) <= ahead[node] + 4 * len(out)
+                    if head in there or (straight and goal is not None and not nearer):
+                        continue
+                    slot = -(-now // span)
+                    while slot in taken[link]:
+                        slot += 1
+                    arrival = slot * span + int(delay[link])
+                    if arrival < seen.get(head, arrival + 1):
+                        seen[head], came[head] = arrival, (link, slot)
+                        heappush(queue, (arrival + ahead[head], arrival, head))
+            else:
+                return [], [], []
+            way = []
+            while node not in there:
+                way.append(node)
+                node = int(src[came[node][0]])
+            for node in reversed(way):
+                link, slot = came[node]
+                taken[link].add(slot)
+                hops.append((chunk, link, slot * int(width[link])))
+                if node < num_npus:
+                    there[node] = seen[node]
+                    wanted.discard(node)
+    return tuple(list(column) for column in zip(*hops, strict=True)) or ([], [], [])
+
+
 def _split(start, values):
     """Return the list of each NPU from its grouped columns."""
     return [values[low:high].tolist() for low, high in pairwise(start.tolist())]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from synthesizers.tacos import even, matching, translated, twin
+from synthesizers.tacos import even, matching, relays, translated, twin
 from synthesizers.tacos.network import RULES, Network
-from topologies import Topology, mesh, ring, torus
+from topologies import Paths, Topology, mesh, ring, torus
 
 NEVER = 2**62
 
@@ -100,6 +100,26 @@ class TestGrow:
             hops = [np.zeros(chunks * (topology.num_npus - 1), np.int64) for _ in range(3)]
             made, time = kernel(before, after, network.duration[links[0]], network.boxes, once, rank, cutoff, *hops)
             found.append((made, time, [column[:made].tolist() for column in hops]))
+        assert found[0] == found[1]
+
+
+class TestSearch:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(networks(), st.booleans(), st.integers(0, 3), seeds)
+    def test_twins(self, network, straight, switches, seed):
+        """Hops and their starts agree on random networks, some nodes of which are switches, also with no way left."""
+        topology, draw = network.topology, np.random.default_rng(seed)
+        nodes = topology.num_npus
+        npus = max(nodes - switches, 1)
+        delay = np.maximum(network.duration, 1)
+        width = np.maximum(delay // draw.integers(1, 3), delay.max(initial=0) // 100 + 1)
+        far = np.ascontiguousarray(Paths(topology, message_bytes=network.chunk_bytes).cost.T[:npus])
+        chunks = len(network.holders)
+        sets = [[draw.choice(npus, draw.integers(1, npus + 1), replace=False) for _ in range(chunks)] for _ in "hw"]
+        columns = [part for each in sets for part in (np.cumsum([0, *map(len, each)]), np.concatenate(each))]
+        arguments = (npus, *topology.out_links, topology.src, topology.dst, width, delay, far, straight,
+                     draw.permutation(chunks), *columns)  # fmt: skip
+        found = [[list(column) for column in search(*arguments)] for search in (relays.search, twin.search)]
         assert found[0] == found[1]
 
 
