@@ -17,7 +17,7 @@ from experiments.files.marked_yaml import read_yaml
 from experiments.files.strict import located, require_known_keys
 from topologies import Topology, parse_topology
 from topologies.atomic import write_text
-from topologies.exceptions import CollbenchError, TopologyError
+from topologies.exceptions import TopologyError
 from topologies.files import save_topology
 
 
@@ -127,14 +127,11 @@ def write_grid(path: Path, out: Path) -> Path:
 
     Raises
     ------
-    CollbenchError
+    CollbenchError, OSError
         A mistake in the study file; the folder cannot be written.
     """
     study, damages = read_damages(path)
-    try:
-        (out / "networks").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CollbenchError(f"cannot write into {out}: {error.strerror or error}; choose another --out") from None
+    (out / "networks").mkdir(parents=True, exist_ok=True)
     names = []
     for damage in damages:
         file = f"networks/{damage.name.replace(':', '-').replace(', ', '_').replace(' ', '_')}.json"
