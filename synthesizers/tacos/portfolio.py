@@ -9,7 +9,7 @@ best is kept; a trial that reaches the ingress bound ends the search, for nothin
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from simulator.link_model import MAX_PS
@@ -29,8 +29,8 @@ _ONCE = (("newest", True, True), ("oldest", True, True), ("rarest", True, True),
 _MAX_LOOKS = 2**29
 
 
-def trials_for(network: Network, count: int, seed: int, rule: str = "auto", paper: bool = False) -> list[Trial]:
-    """Return the trials to run, most promising first.
+def trials_for(network: Network, count: int, seed: int, rule: str = "auto", paper: bool = False) -> Iterator[Trial]:
+    """Give the trials to run, most promising first.
 
     Parameters
     ----------
@@ -65,18 +65,17 @@ def trials_for(network: Network, count: int, seed: int, rule: str = "auto", pape
             "TACOS: rule=translated is for an all_gather on networks that look the same from every NPU, such as rings "
             "and tori; use rule=auto"
         )
-    if rule == "auto" and not paper:
-        recipe = [entry for entry in recipe if _applies(network, *entry)]
-    trials: list[Trial] = []
     looks = 0.0
     for index in range(count):
+        if index == 1 and rule == "auto" and not paper:
+            # Boxes and translations are looked for where the first trial was not the last.
+            recipe = [entry for entry in recipe if _applies(network, *entry)]
         name, skip, once = recipe[index % len(recipe)]
         looks += network.transfers * (4 if name == "oldest" else max(4, len(network.holders) / 2))
-        if trials and looks > _MAX_LOOKS:
-            break
+        if index and looks > _MAX_LOOKS:
+            return
         # Kernels take 64 bits, and add event numbers.
-        trials.append(Trial(name, skip, (seed * 1000 + index) % 2**62, once))
-    return trials
+        yield Trial(name, skip, (seed * 1000 + index) % 2**62, once)
 
 
 def _applies(network: Network, rule: str, _: bool, once: bool) -> bool:
@@ -84,7 +83,7 @@ def _applies(network: Network, rule: str, _: bool, once: bool) -> bool:
     return (not once or len(network.boxes) > 0) and (rule != TRANSLATED or network.translations is not None)
 
 
-def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Matching | None, Trial | None]:
+def best(network: Network, trials: Iterator[Trial], threads: int) -> tuple[Matching | None, Trial | None]:
     """Return the fastest matching (the earliest trial of equals) and its trial; None where no trial completes.
 
     Trials start in order and stop starting once one has reached the ingress bound; those before it are awaited. So the
@@ -92,13 +91,12 @@ def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Match
     """
     bound = network.ingress_bound_ps
     # The first trial goes alone: it is the most promising, and where it reaches the bound the others would be wasted.
-    found: tuple[Matching | None, Trial | None] = (network.run(trials[0]), trials[0])
+    found: tuple[Matching | None, Trial | None] = (network.run(first := next(trials)), first)
     best_time = MAX_PS if found[0] is None else found[0].time_ps
-    queue = iter(trials[1:])
     with ThreadPoolExecutor(max(threads, 1)) as pool:
         running: deque[tuple[Trial, Future[Matching | None]]] = deque()
         while True:
-            while len(running) < max(threads, 1) and best_time > bound and (trial := next(queue, None)) is not None:
+            while len(running) < max(threads, 1) and best_time > bound and (trial := next(trials, None)) is not None:
                 # Equal times lose to an earlier trial, so anything slower than the best may give up.
                 running.append((trial, pool.submit(network.run, trial, best_time)))
             if not running:
