@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from topologies.topology import Topology
 _Wire = tuple[int, int, float, float, tuple[int, ...]]  # src, dst, latency, bandwidth, real links
 
 
-def unwind(topology: Topology, degree: int = 1) -> tuple[Topology, list[tuple[int, ...]]]:
+def unwind(
+    topology: Topology, degree: int = 1, order: Sequence[int] | None = None
+) -> tuple[Topology, list[tuple[int, ...]]]:
     """Return the network without its switches, and the real links behind each of its wires.
 
     Parameters
@@ -27,6 +30,8 @@ def unwind(topology: Topology, degree: int = 1) -> tuple[Topology, list[tuple[in
     degree : int
         Wires out of each port, at least 1; at most the other ports. Switches with one-way ports can need more to keep
         the NPUs connected: then the least degree that does is taken.
+    order : sequence of int, optional
+        The place of each node among the ports of a switch; by default that of its number.
 
     Returns
     -------
@@ -45,6 +50,7 @@ def unwind(topology: Topology, degree: int = 1) -> tuple[Topology, list[tuple[in
     routes: list[tuple[int, ...]] = [(link,) for link in range(topology.num_links)]
     if topology.num_switches == 0:
         return topology, routes
+    places = range(topology.num_nodes) if order is None else order
     wires: list[_Wire] = [
         (int(topology.src[link]), int(topology.dst[link]), float(topology.latency_us[link]),
          float(topology.bandwidth_gbps[link]), routes[link])
@@ -54,7 +60,7 @@ def unwind(topology: Topology, degree: int = 1) -> tuple[Topology, list[tuple[in
         into = [wire for wire in wires if wire[1] == switch]
         out = [wire for wire in wires if wire[0] == switch]
         wires = [wire for wire in wires if switch not in wire[:2]]
-        pairs = _wired_ports(into, out, degree)
+        pairs = _wired_ports([places[wire[0]] for wire in into], [places[wire[1]] for wire in out], degree)
         sharing_in = np.bincount([a for a, _ in pairs], minlength=len(into))
         sharing_out = np.bincount([b for _, b in pairs], minlength=len(out))
         for a, b in pairs:
@@ -68,7 +74,7 @@ def unwind(topology: Topology, degree: int = 1) -> tuple[Topology, list[tuple[in
         node_names=topology.node_names[: topology.num_npus],
     )
     if degree < topology.num_links and len(unwound.components()) > _num_npu_parts(topology):
-        return unwind(topology, degree + 1)
+        return unwind(topology, degree + 1, order)
     return unwound, [wire[4] for wire in wires]
 
 
@@ -77,21 +83,21 @@ def _num_npu_parts(topology: Topology) -> int:
     return sum(bool((part < topology.num_npus).any()) for part in topology.components())
 
 
-def _wired_ports(into: list[_Wire], out: list[_Wire], degree: int) -> list[tuple[int, int]]:
-    """Return (port in, port out) pairs: each port in goes to the `degree` next ports out, in cyclic node order."""
-    into_order = sorted(range(len(into)), key=lambda port: into[port][0])
-    out_order = sorted(range(len(out)), key=lambda port: out[port][1])
-    out_nodes = [out[port][1] for port in out_order]
+def _wired_ports(into: list[int], out: list[int], degree: int) -> list[tuple[int, int]]:
+    """Return (port in, port out) pairs: each port in goes to the `degree` next ports out, in cyclic order of places."""
+    into_order = sorted(range(len(into)), key=into.__getitem__)
+    out_order = sorted(range(len(out)), key=out.__getitem__)
+    out_places = [out[port] for port in out_order]
     twins: Counter[int] = Counter()
     pairs = []
     for a in into_order:
-        node = into[a][0]
-        own, next_ = bisect_left(out_nodes, node), bisect_right(out_nodes, node)
+        place = into[a]
+        own, next_ = bisect_left(out_places, place), bisect_right(out_places, place)
         others = len(out) - (next_ - own)
         # Parallel cables between the same two nodes: each port in starts at another of them.
         pairs += [
             (a, out_order[(next_ + wire % others) % len(out)])
-            for wire in range(twins[node], twins[node] + min(degree, others))
+            for wire in range(twins[place], twins[place] + min(degree, others))
         ]
-        twins[node] += 1
+        twins[place] += 1
     return pairs

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
-from synthesizers.taccl.wires import Wires, shared_fabric
+import numpy as np
 
-#: The least step in bandwidth that tells the inside of a box from the outside.
-_STEP = 1.5
+from synthesizers.bandwidth_steps import parts_by_bandwidth
+from synthesizers.taccl.wires import Wires, shared_fabric
 
 
 def boxes_of(wires: Wires) -> tuple[int, ...]:
@@ -18,26 +17,11 @@ def boxes_of(wires: Wires) -> tuple[int, ...]:
 
 def divisions(wires: Wires) -> Iterator[tuple[int, ...]]:
     """Give the box of each NPU for every step in bandwidth that leaves several equal boxes, the largest step first."""
-    npus = wires.topology.num_npus
-    speeds = sorted(set(wires.bandwidth_gbps), reverse=True)
-    steps = sorted(
-        ((fast / slow, fast) for fast, slow in itertools.pairwise(speeds) if fast >= _STEP * slow),
-        reverse=True,
-    )
-    for _, least in steps:
-        box = list(range(npus))
-        for _ in range(npus):
-            before = list(box)
-            for wire, speed in enumerate(wires.bandwidth_gbps):
-                if speed >= least:
-                    low = min(box[wires.src[wire]], box[wires.dst[wire]])
-                    box[wires.src[wire]] = box[wires.dst[wire]] = low
-            if box == before:
-                break
-        names = sorted(set(box))
-        sizes = {box.count(name) for name in names}
-        if len(names) > 1 and len(sizes) == 1 and min(sizes) > 1:
-            yield tuple(names.index(name) for name in box)
+    steps = parts_by_bandwidth(wires.topology.num_npus, wires.src, wires.dst, wires.bandwidth_gbps)
+    for _, box in sorted(steps, key=lambda step: -step[0]):
+        sizes = set(np.bincount(box).tolist())
+        if len(sizes) == 1 and min(sizes) > 1:
+            yield tuple(box.tolist())
 
 
 def local_wires(wires: Wires, box: tuple[int, ...]) -> list[int]:

@@ -44,9 +44,16 @@ def _within_reach(have, held, words, src, in_links, first, last, num_chunks):
 
 
 @numba.njit(cache=True, nogil=True)
+def _lacked(have, row, gate, chunk):
+    """Return whether an NPU neither holds nor awaits a chunk, which has not passed the gate either."""
+    word = have[row + (chunk >> 6)] | have[gate + (chunk >> 6)]
+    return not (word >> np.uint64(chunk & 63)) & np.uint64(1)
+
+
+@numba.njit(cache=True, nogil=True)
 def match(
     num_npus, num_chunks, src, dst, in_start, in_links, out_start, out_links, duration, queue_of, num_queues,
-    first_start, first_chunks, rule, skip_slow, seed, cutoff, hop_chunk, hop_link,
+    first_start, first_chunks, gate_of, box_of, num_boxes, rule, skip_slow, seed, cutoff, hop_chunk, hop_link,
 ):  # fmt: skip
     """Match all chunks to links; fill `hop_chunk` and `hop_link` in order of start.
 
@@ -65,6 +72,11 @@ def match(
     num_queues : int
     first_start, first_chunks : (num_npus + 1,), (…,) int arrays
         Chunks that each NPU holds at the start.
+    gate_of : (L,) int array
+        The box that each link leads into from outside, and each chunk enters once; −1: none.
+    box_of : (levels, num_npus) int array
+        The boxes that each NPU is in.
+    num_boxes : int
     rule : int
         `OLDEST`, `NEWEST`, `RAREST` or `RANDOM`.
     skip_slow : bool
@@ -84,7 +96,8 @@ def match(
     """
     words = (num_chunks + 63) >> 6
     # Flat arrays: a row view per link would cost more than the look itself.
-    have = np.zeros(num_npus * words, np.uint64)  # held or awaited
+    # Held or awaited, by NPUs and then by boxes.
+    have = np.zeros((num_npus + num_boxes) * words, np.uint64)
     log = np.empty(num_npus * num_chunks, hop_chunk.dtype)
     logged = np.zeros(num_npus, np.int64)
     missing = np.full(num_npus, num_chunks, np.int64)
@@ -96,6 +109,8 @@ def match(
             log[npu * num_chunks + logged[npu]] = c
             logged[npu] += 1
             have[npu * words + (c >> 6)] |= one << np.uint64(c & 63)
+            for level in range(len(box_of)):
+                have[(num_npus + box_of[level, npu]) * words + (c >> 6)] |= one << np.uint64(c & 63)
             missing[npu] -= 1
             holders[c] += 1
     held = have.copy() if skip_slow else have
@@ -127,6 +142,7 @@ def match(
     hops = 0
     event = 0
     force = False
+    gated = num_boxes > 0
     while True:
         before = hops
         for index in range(num_active):
@@ -162,6 +178,7 @@ def match(
                             have[row : row + words], held, words, src, in_links, in_start[d], low, num_chunks
                         ):
                             continue
+                    gate = row if gate_of[l] < 0 or not gated else (num_npus + gate_of[l]) * words
                     base = np.int64(src[l]) * num_chunks
                     at = pointer[l]
                     end = base + logged[src[l]]
@@ -169,7 +186,7 @@ def match(
                     chosen = np.int64(-1)
                     while at < end:
                         c = np.int64(log[at])
-                        if not (have[row + (c >> 6)] >> np.uint64(c & 63)) & one:
+                        if _lacked(have, row, gate, c):
                             chosen = c
                             break
                         at += 1
@@ -180,7 +197,7 @@ def match(
                         back = end - 1
                         while back > at:
                             c = np.int64(log[back])
-                            if not (have[row + (c >> 6)] >> np.uint64(c & 63)) & one:
+                            if _lacked(have, row, gate, c):
                                 chosen = c
                                 break
                             back -= 1
@@ -189,7 +206,7 @@ def match(
                         rank = mixed(seed, chosen, d)
                         for entry in range(at + 1, end):
                             c = np.int64(log[entry])
-                            if holders[c] <= least and not (have[row + (c >> 6)] >> np.uint64(c & 63)) & one:
+                            if holders[c] <= least and _lacked(have, row, gate, c):
                                 other = mixed(seed, c, d)
                                 if holders[c] < least or other < rank:
                                     chosen, least, rank = c, holders[c], other
@@ -197,11 +214,13 @@ def match(
                         seen = one
                         for entry in range(at + 1, end):
                             c = np.int64(log[entry])
-                            if not (have[row + (c >> 6)] >> np.uint64(c & 63)) & one:
+                            if _lacked(have, row, gate, c):
                                 seen += one
                                 if mixed(seed + event, c, d) % seen == 0:
                                     chosen = c
                     have[row + (chosen >> 6)] |= one << np.uint64(chosen & 63)
+                    for level in range(len(box_of)):
+                        have[(num_npus + box_of[level, d]) * words + (chosen >> 6)] |= one << np.uint64(chosen & 63)
                     missing[d] -= 1
                     finish = now + span
                     free_at[l] = finish
@@ -228,8 +247,12 @@ def match(
         if last_end > cutoff:
             break
         if upcoming < 0:
-            if force or not skip_slow or hops == len(hop_chunk):
+            if hops == len(hop_chunk) or (not gated and (force or not skip_slow)):
                 break
+            if force or not skip_slow:
+                # Boxes that do not hang together by themselves: what is in one must enter again.
+                gated = False
+                pointer[:] = 0
             # Nothing moves, and only links left idle for faster ones remain: the faster have nothing to bring.
             force = True
             for d in range(num_npus):

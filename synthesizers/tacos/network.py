@@ -11,19 +11,36 @@ from functools import cached_property
 import numpy as np
 
 from simulator.link_model import MAX_PS, wire_ps
+from synthesizers.bandwidth_steps import parts_by_bandwidth
+from synthesizers.translations import Translations, translations_of
 from topologies import Topology
 from topologies.memory import require_memory
 
 RULES = ("oldest", "newest", "rarest", "random")
 
+#: The rule of `synthesizers.tacos.translated`, which matches no chunks link by link.
+TRANSLATED = "translated"
+
 
 @dataclass(frozen=True)
 class Trial:
-    """One run of the matching."""
+    """One run of the matching.
+
+    Attributes
+    ----------
+    rule : str
+        One of `RULES`, or `TRANSLATED`.
+    skip_slow : bool
+        Leave a slow link idle where faster ones do sooner.
+    seed : int
+    once : bool
+        Let each chunk enter each box, a part of the network joined by its faster links, once only.
+    """
 
     rule: str
     skip_slow: bool
     seed: int
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,6 +98,32 @@ class Network:
         return in_start, in_links, first_start, first_chunks, queue_of
 
     @cached_property
+    def translations(self) -> Translations | None:
+        """What carries one NPU's links and chunks to those of all others; None where NPUs are not all alike."""
+        npus = self.topology.num_npus
+        alike = np.array_equal(self.holders, np.repeat(np.arange(npus), len(self.holders) // npus))
+        return translations_of(self.topology) if alike else None
+
+    @cached_property
+    def boxes(self) -> np.ndarray:
+        """(levels, num_npus) int: the boxes of each NPU, numbered through, those of the fastest links first."""
+        topology = self.topology
+        levels = list(parts_by_bandwidth(topology.num_npus, topology.src, topology.dst, topology.bandwidth_gbps))
+        first = np.cumsum([0, *(parts.max() + 1 for _, parts in levels)])
+        rows = [parts + start for (_, parts), start in zip(levels, first, strict=False)]
+        return np.array(rows, np.int32).reshape(len(rows), topology.num_npus)
+
+    def gates(self, once: bool) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return (gate_of, box_of, num_boxes) for the kernel; no boxes unless chunks enter each of them once."""
+        gate_of = np.full(self.topology.num_links, -1, np.int32)
+        if not once:
+            return gate_of, self.boxes[:0], 0
+        for boxes in self.boxes:  # the largest boxes that a link leads between are the last to be written
+            across = boxes[self.topology.src] != boxes[self.topology.dst]
+            gate_of[across] = boxes[self.topology.dst[across]]
+        return gate_of, self.boxes, int(self.boxes.max(initial=-1)) + 1
+
+    @cached_property
     def ingress_bound_ps(self) -> int:
         """The time before which the in-links of some NPU cannot have brought what it wants: reaching it is optimal."""
         topology = self.topology
@@ -130,6 +173,8 @@ class Network:
         MemoryShortage
             It would not fit in memory.
         """
+        if trial.rule == TRANSLATED:
+            return self._carried(trial, cutoff_ps)
         topology = self.topology
         require_memory(self.bytes_needed(trial), f"TACOS: {self.transfers:,} transfers among {topology.num_npus} NPUs")
         in_start, in_links, first_start, first_chunks, queue_of = self._columns
@@ -151,8 +196,20 @@ class Network:
             hops, time = match(
                 topology.num_npus, chunks, topology.src, topology.dst, in_start, in_links, out_start, out_links,
                 self.duration, queue_of, int(queue_of.max(initial=-1)) + 1, first_start, first_chunks,
-                RULES.index(trial.rule), trial.skip_slow, trial.seed, cutoff_ps, chunk, link,
+                *self.gates(trial.once), RULES.index(trial.rule), trial.skip_slow, trial.seed, cutoff_ps, chunk, link,
             )  # fmt: skip
         for column in (chunk, link):
             column.setflags(write=False)  # so that the schedule takes them over without a copy
         return Matching(chunk, link, int(time)) if hops == self.transfers else None
+
+    def _carried(self, trial: Trial, cutoff_ps: int) -> Matching | None:
+        """Return one NPU's trees, carried to all; None where that takes longer or NPUs are not all alike."""
+        if self.translations is None:
+            return None
+        from synthesizers.tacos.translated import carried
+
+        found = carried(
+            self.translations, self.topology.dst, self.duration, self.boxes, trial.once,
+            len(self.holders) // self.topology.num_npus, trial.seed, self.ingress_bound_ps, cutoff_ps,
+        )  # fmt: skip
+        return found and Matching(*found)

@@ -1,28 +1,36 @@
 """The portfolio: which trials a network gets, and the best of them, whatever the number of threads.
 
-No rule wins everywhere. Oldest-first is best where all links are alike, random choice that leaves a slow link idle
-when faster ones finish sooner is best on most uneven networks, rarest- and newest-first on some. So several are tried
-and the best is kept; a trial that reaches the ingress bound ends the search, for nothing can beat it.
+No rule wins everywhere. Oldest-first is best where all links are alike, and one NPU's trees carried to all where NPUs
+are; random choice that leaves a slow link idle when faster ones finish sooner is best on most uneven networks; where
+links between boxes are much slower than those inside, chunks that enter each box once are. So several are tried and the
+best is kept; a trial that reaches the ingress bound ends the search, for nothing can beat it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from simulator.link_model import MAX_PS
-from synthesizers.tacos.network import Matching, Network, Trial
+from synthesizers.tacos.network import TRANSLATED, Matching, Network, Trial
+from topologies.exceptions import SynthesisError
 
-_EVEN = (("oldest", False), ("rarest", False), ("random", False), ("oldest", False))
-_UNEVEN = (("random", True), ("rarest", True), ("newest", True), ("oldest", True), ("random", False))
+#: (rule, leave slow links idle, let each chunk enter each box once) of the trials, in turn.
+_EVEN = (("oldest", False, False), (TRANSLATED, False, False), ("rarest", False, False), ("random", False, False))
+_UNEVEN = (
+    ("random", True, False), ("newest", True, True), (TRANSLATED, True, True), ("oldest", True, True),
+    ("rarest", True, True), ("rarest", True, False), ("newest", True, False), ("oldest", True, False),
+    ("random", False, False), (TRANSLATED, True, False), ("random", True, True),
+)  # fmt: skip
+_ONCE = (("newest", True, True), ("oldest", True, True), ("rarest", True, True), ("random", True, True))
 
 #: Looks at log entries that the trials of one network may cost in all; the first trial always runs.
 _MAX_LOOKS = 2**29
 
 
-def trials_for(network: Network, count: int, seed: int, rule: str = "auto", paper: bool = False) -> list[Trial]:
-    """Return the trials to run, most promising first.
+def trials_for(network: Network, count: int, seed: int, rule: str = "auto", paper: bool = False) -> Iterator[Trial]:
+    """Give the trials to run, most promising first.
 
     Parameters
     ----------
@@ -32,30 +40,50 @@ def trials_for(network: Network, count: int, seed: int, rule: str = "auto", pape
     seed : int
         Of the problem; trial i uses a seed of its own made from it.
     rule : str
-        ``auto`` or one rule for all.
+        ``auto``, one rule for all, or ``once``: several with each chunk entering each box once.
     paper : bool
         The plain greedy of the paper: random choice, no link left idle.
+
+    Raises
+    ------
+    SynthesisError
+        ``translated`` on a network that has no translations.
     """
+    skip = not network.even
     if paper:
-        recipe: Sequence[tuple[str, bool]] = (("random", False),)
-    elif rule == "auto":
-        recipe = _EVEN if network.even else _UNEVEN
+        recipe: Sequence[tuple[str, bool, bool]] = (("random", False, False),)
+    elif rule == "once":
+        recipe = _ONCE
+    elif rule != "auto":
+        recipe = ((rule, skip, False),)
+    elif network.transfers * len(network.holders) // 2 > _MAX_LOOKS:
+        recipe = (("oldest", skip, False), ("oldest", skip, True))  # what costs no more per transfer for more chunks
     else:
-        recipe = ((rule, not network.even),)
-    if rule == "auto" and not paper and network.transfers * len(network.holders) // 2 > _MAX_LOOKS:
-        recipe = (("oldest", not network.even),)  # the only rule whose cost does not grow with the chunks
-    trials: list[Trial] = []
+        recipe = _UNEVEN if skip else _EVEN
+    if rule == TRANSLATED and network.translations is None:
+        raise SynthesisError(
+            "TACOS: rule=translated is for an all_gather on networks that look the same from every NPU, such as rings "
+            "and tori; use rule=auto"
+        )
     looks = 0.0
     for index in range(count):
-        name, skip = recipe[index % len(recipe)]
+        if index == 1 and rule == "auto" and not paper:
+            # Boxes and translations are looked for where the first trial was not the last.
+            recipe = [entry for entry in recipe if _applies(network, *entry)]
+        name, skip, once = recipe[index % len(recipe)]
         looks += network.transfers * (4 if name == "oldest" else max(4, len(network.holders) / 2))
-        if trials and looks > _MAX_LOOKS:
-            break
-        trials.append(Trial(name, skip, (seed * 1000 + index) % 2**62))  # kernels take 64 bits, and add event numbers
-    return trials
+        if index and looks > _MAX_LOOKS:
+            return
+        # Kernels take 64 bits, and add event numbers.
+        yield Trial(name, skip, (seed * 1000 + index) % 2**62, once)
 
 
-def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Matching | None, Trial | None]:
+def _applies(network: Network, rule: str, _: bool, once: bool) -> bool:
+    """Return whether a trial would be another than without what sets it apart."""
+    return (not once or len(network.boxes) > 0) and (rule != TRANSLATED or network.translations is not None)
+
+
+def best(network: Network, trials: Iterator[Trial], threads: int) -> tuple[Matching | None, Trial | None]:
     """Return the fastest matching (the earliest trial of equals) and its trial; None where no trial completes.
 
     Trials start in order and stop starting once one has reached the ingress bound; those before it are awaited. So the
@@ -63,13 +91,12 @@ def best(network: Network, trials: Sequence[Trial], threads: int) -> tuple[Match
     """
     bound = network.ingress_bound_ps
     # The first trial goes alone: it is the most promising, and where it reaches the bound the others would be wasted.
-    found: tuple[Matching | None, Trial | None] = (network.run(trials[0], threads=threads), trials[0])
+    found: tuple[Matching | None, Trial | None] = (network.run(first := next(trials), threads=threads), first)
     best_time = MAX_PS if found[0] is None else found[0].time_ps
-    queue = iter(trials[1:])
     with ThreadPoolExecutor(max(threads, 1)) as pool:
         running: deque[tuple[Trial, Future[Matching | None]]] = deque()
         while True:
-            while len(running) < max(threads, 1) and best_time > bound and (trial := next(queue, None)) is not None:
+            while len(running) < max(threads, 1) and best_time > bound and (trial := next(trials, None)) is not None:
                 # Equal times lose to an earlier trial, so anything slower than the best may give up.
                 running.append((trial, pool.submit(network.run, trial, best_time)))
             if not running:

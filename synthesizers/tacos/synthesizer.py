@@ -2,13 +2,15 @@
 
 AllGather and Broadcast are matched directly; ReduceScatter and Reduce are the matching on the reversed network played
 backwards; AllReduce is ReduceScatter then AllGather. Switches are unwound into point-to-point links for the matching,
-and the result is carried back onto the real links, where it is scored.
+and the result is carried back onto the real links, where it is scored. All other collectives, and groups that are not
+connected by themselves, are led along paths past NPUs that do not want the chunks, which the paper does not do.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -16,25 +18,27 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from schedules import collective as collective_named
+from simulator import simulate_ps
 from synthesizers.base import OptionsBase, Synthesizer, parse_options
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes
 from synthesizers.tacos.network import RULES, Network
 from synthesizers.tacos.portfolio import best, trials_for
+from synthesizers.tacos.wiring import Wiring, unwound, wirings
 from synthesizers.tuning import Pieces, fastest, tuned
-from topologies import Topology, mesh, require_connected
-from topologies.exceptions import SynthesisError, TopologyError
+from topologies import Topology, mesh, ring
+from topologies.exceptions import SynthesisError
 from topologies.memory import require_memory
-from topologies.unwinding import unwind
 
-_FORWARD = {"all_gather": "all_gather", "broadcast": "broadcast"}
-_BACKWARD = {"reduce_scatter": "all_gather", "reduce": "broadcast"}
-
-#: Degrees that ``degree=auto`` tries on a network with switches.
-_DEGREES = (1, 2, 4, 8)
+#: Kinds in which every NPU of a group wants every chunk, forwards or backwards.
+_MATCHED = ("all_gather", "broadcast", "reduce_scatter", "reduce", "all_reduce")
+_BACKWARD = ("reduce_scatter", "reduce")
 
 #: An AllReduce of more hops keeps the planned order: listing it anew takes more memory than it gains time.
 _RELIST_HOPS = 2**21
+
+#: With more hops along shortest paths, no others are looked for: that takes several times as long.
+_MOST_COMPARED_HOPS = 2**20
 
 
 class TacosOptions(OptionsBase, frozen=True, kw_only=True):
@@ -46,22 +50,32 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
         Runs with different rules and seeds, of which the best is kept; fewer where one is provably optimal, or on
         networks so large that they would take long.
     rule : str
-        Which chunk a link takes: ``oldest``, ``newest``, ``rarest``, ``random``, or ``auto``: several, by trial.
+        Which chunk a link takes: ``oldest``, ``newest``, ``rarest``, ``random``; ``once``: those that have not entered
+        its box, the part of the network that hangs together by faster links; ``translated``: one NPU's trees, carried
+        to all, where NPUs are alike; or ``auto``: several, by trial.
     variant : str
-        ``paper``: the plain greedy of the paper, random choice and no link left idle.
+        ``paper``: the plain greedy of the paper, random choice, no link left idle, ports wired to the next ones.
     pieces : int or "auto"
         How often each chunk is cut; 1 keeps the chunks that were asked for.
     degree : int or "auto"
         Links per port into which a switch is unwound; ``auto`` takes the fastest.
+    wiring : str
+        Whether a switch's ports are wired to the ``next`` ones, or first to those of other boxes, ``apart``; ``auto``
+        takes the fastest.
+    paths : str
+        What chunks that pass through NPUs which do not want them may take: ``shortest`` ways, ``any``, or ``auto``: the
+        faster of the two.
     threads : int
         Trials at a time; 0: one per core. The schedule does not depend on it.
     """
 
     trials: Annotated[int, msgspec.Meta(ge=1)] = 16
-    rule: Literal["auto", "oldest", "newest", "rarest", "random"] = "auto"
+    rule: Literal["auto", "oldest", "newest", "rarest", "random", "once", "translated"] = "auto"
     variant: Literal["default", "paper"] = "default"
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
     degree: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = "auto"
+    wiring: Literal["auto", "next", "apart"] = "auto"
+    paths: Literal["auto", "shortest", "any"] = "auto"
     threads: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
@@ -69,30 +83,43 @@ class Tacos(Synthesizer):
     """Greedy matching of chunks to links over time."""
 
     name = "tacos"
+    version = "2"
     reference = "W. Won et al., TACOS: Topology-Aware Collective Algorithm Synthesizer, MICRO 2024 (arXiv 2304.05301)"
     cost = 0.02
     Options = TacosOptions
 
     def supports(self, problem: Problem) -> str | None:
-        """Return why not: the paper's problem is that every NPU of the group wants every chunk."""
-        kind = problem.collective.kind
-        if kind != "all_reduce" and kind not in _FORWARD | _BACKWARD:
-            return "matches chunks that every NPU wants: all_gather, reduce_scatter, all_reduce, broadcast, reduce"
-        unwound, _ = _unwound(problem.topology, problem.collective.groups, 1)
-        for group in problem.collective.groups:
-            if len(group) < problem.topology.num_npus:
-                try:
-                    require_connected(unwound.subset(group))
-                except TopologyError:
-                    return (
-                        f"the group {_shown(group)} is not connected without NPUs outside it, and TACOS has no relays"
-                    )
+        """Return why not: what is neither matched nor led along paths."""
+        collective = problem.collective
+        if collective.kind == "custom" and collective.reduces:
+            return "a custom collective that adds up is beyond its matching and its paths; one that copies is not"
         return None
 
     def synthesize(self, problem: Problem, options: Any) -> Schedule:
         """Return the best schedule of the trials, on the problem's own links."""
-        pieces: Pieces = options.pieces
-        return tuned(problem, lambda count: self._of_pieces(problem, options, count), pieces)
+        topology, given = problem.topology, problem.collective
+        pieces: Pieces = options.pieces if given.kind != "custom" else 1
+        if given.kind not in _MATCHED or not _connected(topology, given.groups):
+            by_paths = partial(self._led, problem, options)
+            return tuned(problem, lambda count: _both_ways(problem, given.refined(count), topology, by_paths), pieces)
+        by_matching = partial(self._matched, problem, options)
+        if topology.num_switches == 0:
+            return tuned(
+                problem, lambda count: _both_ways(problem, given.refined(count), topology, by_matching), pieces
+            )
+        degree = None if options.degree == "auto" else options.degree
+        wiring = "next" if options.variant == "paper" else options.wiring
+        tried = wirings(topology, given.groups, degree, None if wiring == "auto" else wiring)
+
+        def build(count: int) -> Schedule:
+            """Return the fastest schedule over the wirings, and leave the better half of them for finer pieces."""
+            found = [self._on_wires(problem, options, given.refined(count), wiring) for wiring in tried]
+            times = [simulate_ps(schedule, problem.size, problem.model) for schedule in found]
+            ranked = sorted(range(len(tried)), key=times.__getitem__)
+            tried[:] = [tried[place] for place in ranked[: (len(ranked) + 1) // 2]]
+            return found[ranked[0]]
+
+        return tuned(problem, build, pieces)
 
     def warm_up(self) -> None:
         """Compile every kernel on the smallest networks that need it."""
@@ -101,59 +128,36 @@ class Tacos(Synthesizer):
             problem = Problem(topology, collective_named("all_reduce", 4), 2**20)
             for rule in RULES:
                 self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
+        for kind, rule in (("all_to_all", "auto"), ("all_gather", "translated")):
+            problem = Problem(ring(4), collective_named(kind, 4), 2**20)
+            self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
 
-    def _of_pieces(self, problem: Problem, options: TacosOptions, pieces: int) -> Schedule:
-        """Return the schedule with each chunk cut into `pieces`."""
-        collective = problem.collective.refined(pieces) if pieces > 1 else problem.collective
-        topology = problem.topology
-        if topology.num_switches == 0:
-            return self._on_links(problem, options, collective, topology)
-        ports = int(np.bincount(topology.src, minlength=topology.num_nodes)[topology.num_npus :].max())
-        degrees = [options.degree] if options.degree != "auto" else [d for d in _DEGREES if d < max(ports, 2)]
-        candidates = []
-        for degree in degrees:
-            unwound, routes = _unwound(topology, collective.groups, degree)
-            planned = self._on_links(problem, options, collective, unwound)
-            start = np.zeros(len(routes) + 1, np.int64)
-            np.cumsum([len(route) for route in routes], out=start[1:])
-            joined = np.array([link for route in routes for link in route], np.int64)
-            notes = {**planned.notes, "degree": degree}
-            if degree > 1 or problem.model.switching != "cut_through":
-                # The plan knows nothing of wires that share a port, nor of a switch that waits for the last byte.
-                del notes["planned_us"]
-            candidates += [
-                on_routes(topology, planned.collective, planned.chunk, planned.link, start, joined,
-                          reduce=planned.reduce, order=order, notes=notes)
-                for order in ("program", "fifo")
-            ]  # fmt: skip
+    def _on_wires(self, problem: Problem, options: TacosOptions, collective: Collective, wiring: Wiring) -> Schedule:
+        """Return the schedule on the real links behind the wires, in the planned order or first come, first served."""
+        planned = _both_ways(problem, collective, wiring.wires, partial(self._matched, problem, options))
+        notes = {**planned.notes, "degree": wiring.degree, "wiring": wiring.kind}
+        if wiring.degree > 1 or problem.model.switching != "cut_through":
+            # The plan knows nothing of wires that share a port, nor of a switch that waits for the last byte.
+            del notes["planned_us"]
+        candidates = [
+            on_routes(problem.topology, planned.collective, planned.chunk, planned.link, wiring.start, wiring.links,
+                      reduce=planned.reduce, order=order, notes=notes)
+            for order in ("program", "fifo")
+        ]  # fmt: skip
         return fastest(problem, candidates)
 
-    def _on_links(
-        self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology
-    ) -> Schedule:
-        """Return the schedule on a network without switches."""
-        kind = collective.kind
-        _require_room(collective, topology)
-        if kind in _FORWARD:
-            return self._spread(problem, options, collective, topology)
-        if kind in _BACKWARD:
-            mirrored = self._spread(problem, options, collective.reversed(), topology.reversed())
-            return mirrored.reverse().with_notes(**mirrored.notes)
-        gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
-        gathered = self._spread(problem, options, gathering, topology)
-        mirrored = self._spread(problem, options, gathering, topology.reversed())
-        joined = mirrored.reverse().then(gathered)
-        planned_us = mirrored.notes["planned_us"] + gathered.notes["planned_us"]
-        # As planned, one after the other; or what is ready goes, and that order is then kept. Whichever is faster.
-        ordered = joined.replaced(order="program", notes={**gathered.notes, "planned_us": planned_us})
-        if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
-            return ordered
-        from simulator import relist  # needs numba from its first line
+    def _led(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
+        """Return the faster schedule along paths, for any collective that copies."""
+        from synthesizers.tacos.relays import along_paths  # needs numba from its first line
 
-        overlapped = relist(joined, problem.size, problem.model).with_notes(**ordered.notes)
-        return fastest(problem, [ordered, overlapped])
+        found = along_paths(problem, collective, topology, straight=options.paths != "any")
+        if options.paths != "auto" or found.num_hops > _MOST_COMPARED_HOPS:
+            return found
+        # On a reversed network times are not those of the problem, but which is the faster is the same.
+        both = [found, along_paths(problem, collective, topology, straight=False)]
+        return min(both, key=lambda schedule: simulate_ps(schedule, problem.size, problem.model))
 
-    def _spread(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
+    def _matched(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
         """Return the best matching for each group of an AllGather or Broadcast, put together."""
         chunk_bytes = int(collective.chunk_bytes(problem.size).max(initial=0))
         chunks, links, rules, latest_ps, first = [], [], [], 0, 0
@@ -173,7 +177,7 @@ class Tacos(Synthesizer):
             # A subset of all NPUs in order has the links of the whole; else they are renumbered.
             own = topology.subset_links(group)
             links.append(matching.link if len(own) == topology.num_links else own[matching.link])
-            rules.append(trial.rule)
+            rules.append(f"{trial.rule}, once" if trial.once else trial.rule)
             latest_ps = max(latest_ps, matching.time_ps)
             first += count
         several = len(chunks) > 1
@@ -199,25 +203,39 @@ def _require_room(collective: Collective, topology: Topology) -> None:
     require_memory(needed, f"TACOS: a schedule of {hops:,} transfers or more")
 
 
-def _unwound(
-    topology: Topology, groups: Sequence[tuple[int, ...]], degree: int
-) -> tuple[Topology, list[tuple[int, ...]]]:
-    """Return what `unwind` does, with the wires of each group led through the switches past NPUs outside it."""
-    if topology.num_switches == 0 or all(len(group) == topology.num_npus for group in groups):
-        return unwind(topology, degree)
-    rows: list[tuple[int, int, float, float]] = []
-    routes: list[tuple[int, ...]] = []
-    for group in groups:
-        npus = sorted(group)
-        nodes = np.array([*npus, *range(topology.num_npus, topology.num_nodes)])
-        links = np.flatnonzero(np.isin(topology.src, nodes) & np.isin(topology.dst, nodes)).tolist()
-        wires, parts = unwind(topology.without(nodes=set(range(topology.num_npus)) - set(npus)), degree)
-        for wire, part in enumerate(parts):
-            rows.append((npus[wires.src[wire]], npus[wires.dst[wire]],
-                         float(wires.latency_us[wire]), float(wires.bandwidth_gbps[wire])))  # fmt: skip
-            routes.append(tuple(links[link] for link in part))
-    name = f"{topology.name} unwound by {degree} for {len(groups)} groups"
-    return Topology.from_links(topology.num_npus, rows, name=name), routes
+def _both_ways(
+    problem: Problem, collective: Collective, topology: Topology, spread: Callable[[Collective, Topology], Schedule]
+) -> Schedule:
+    """Return the schedule of any collective from what makes those that copy."""
+    if collective.kind in _MATCHED:
+        _require_room(collective, topology)
+    if collective.kind in _BACKWARD:
+        mirrored = spread(collective.reversed(), topology.reversed())
+        return mirrored.reverse().with_notes(**mirrored.notes)
+    if collective.kind != "all_reduce":
+        return spread(collective, topology)
+    gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
+    gathered, mirrored = spread(gathering, topology), spread(gathering, topology.reversed())
+    joined = mirrored.reverse().then(gathered)
+    notes = dict(gathered.notes)
+    if "planned_us" in notes:
+        notes["planned_us"] += mirrored.notes["planned_us"]
+    # As planned, one after the other; or what is ready goes, and that order is then kept. Whichever is faster.
+    ordered = joined.replaced(order="program", notes=notes)
+    if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
+        return ordered
+    from simulator import relist  # needs numba from its first line
+
+    overlapped = relist(joined, problem.size, problem.model).with_notes(**ordered.notes)
+    return fastest(problem, [ordered, overlapped])
+
+
+def _connected(topology: Topology, groups: Sequence[tuple[int, ...]]) -> bool:
+    """Return whether every group is connected, through switches or not, without NPUs outside it."""
+    if all(len(group) == topology.num_npus for group in groups):
+        return True
+    wires, _ = unwound(topology, groups, 1)
+    return all(len(wires.subset(group).components()) == 1 for group in groups)
 
 
 def _shown(group: tuple[int, ...]) -> str:

@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "ring": (_NOT_TO_ALL, ()),
     "scatter_allgather": ((*_NOT_TO_ALL, "all_gather-", "all_reduce-", "reduce_scatter-"), ()),
     "taccl": ((), ()),
-    "tacos": (_NOT_TO_ALL, ("mesh:3x4-corners",)),  # which is not connected by itself
+    "tacos": ((), ()),
 }
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from synthesizers.tacos import even, matching, twin
+from synthesizers.tacos import even, matching, relays, translated, twin
 from synthesizers.tacos.network import RULES, Network
-from topologies import Topology, mesh, ring
+from topologies import Paths, Topology, mesh, ring, torus
 
 NEVER = 2**62
 
@@ -43,13 +43,13 @@ def outcome(kernel, network, arguments):
     return hops, time, chunk[:hops].tolist(), link[:hops].tolist()
 
 
-def queued(network, rule, skip_slow, seed, cutoff):
+def queued(network, rule, skip_slow, seed, cutoff, once=False):
     """Return the arguments of `match`."""
     topology = network.topology
     in_start, in_links, first_start, first_chunks, queue_of = network._columns
     return (topology.num_npus, len(network.holders), topology.src, topology.dst, in_start, in_links,
             *topology.out_links, network.duration, queue_of, int(queue_of.max(initial=-1)) + 1, first_start,
-            first_chunks, RULES.index(rule), skip_slow, seed, cutoff)  # fmt: skip
+            first_chunks, *network.gates(once), RULES.index(rule), skip_slow, seed, cutoff)  # fmt: skip
 
 
 def stepped(network, seed, max_steps):
@@ -69,10 +69,11 @@ class TestMixed:
 
 class TestMatch:
     @thorough
-    @given(networks(), st.sampled_from(RULES), st.booleans(), seeds, st.sampled_from([NEVER, NEVER, 10**7, 10**6, 0]))
-    def test_twins(self, network, rule, skip_slow, seed, cutoff):
+    @given(networks(), st.sampled_from(RULES), st.booleans(), st.booleans(), seeds,
+           st.sampled_from([NEVER, NEVER, 10**7, 10**6, 0]))  # fmt: skip
+    def test_twins(self, network, rule, skip_slow, once, seed, cutoff):
         """Hops, their order and the time agree for every rule, also where a cutoff or a missing link ends the run."""
-        arguments = queued(network, rule, skip_slow, seed, cutoff)
+        arguments = queued(network, rule, skip_slow, seed, cutoff, once)
         assert outcome(matching.match, network, arguments) == outcome(twin.match, network, arguments)
 
     @pytest.mark.parametrize("rule", RULES)
@@ -81,6 +82,47 @@ class TestMatch:
         network = Network(mesh([4, 5], [16.0, 73.0], 1.5), np.repeat(np.arange(20), 3), 10**6)
         arguments = queued(network, rule, True, 7, NEVER)
         assert outcome(matching.match, network, arguments) == outcome(twin.match, network, arguments)
+
+
+class TestGrow:
+    @settings(max_examples=100, deadline=None)
+    @given(st.sampled_from([((3, 4), [50.0]), ((4, 4), [10.0, 100.0]), ((5,), [50.0]), ((2, 2, 3), [1.0, 2.0, 4.0])]),
+           st.integers(1, 3), st.booleans(), seeds, st.sampled_from([NEVER, NEVER, 10**8, 0]))  # fmt: skip
+    def test_twins(self, grid, chunks, once, seed, cutoff):
+        """Hops, their order and the time agree on tori, even and not, also where a cutoff ends the run."""
+        topology = torus(*grid)
+        network = Network(topology, np.repeat(np.arange(topology.num_npus), chunks), 10**6)
+        rank = np.random.default_rng(seed).permutation(chunks * topology.num_npus).reshape(chunks, -1)
+        links = network.translations.links
+        after = topology.dst[links].T.astype(np.int64)
+        before = np.empty_like(after)
+        np.put_along_axis(before, after, np.broadcast_to(np.arange(topology.num_npus), after.shape), axis=1)
+        found = []
+        for kernel in (translated.grow, twin.grow):
+            hops = [np.zeros(chunks * (topology.num_npus - 1), np.int64) for _ in range(3)]
+            made, time = kernel(before, after, network.duration[links[0]], network.boxes, once, rank, cutoff, *hops)
+            found.append((made, time, [column[:made].tolist() for column in hops]))
+        assert found[0] == found[1]
+
+
+class TestSearch:
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(networks(), st.booleans(), st.integers(0, 3), seeds)
+    def test_twins(self, network, straight, switches, seed):
+        """Hops and their starts agree on random networks, some nodes of which are switches, also with no way left."""
+        topology, draw = network.topology, np.random.default_rng(seed)
+        nodes = topology.num_npus
+        npus = max(nodes - switches, 1)
+        delay = np.maximum(network.duration, 1)
+        width = np.maximum(delay // draw.integers(1, 3), delay.max(initial=0) // 100 + 1)
+        far = np.ascontiguousarray(Paths(topology, message_bytes=network.chunk_bytes).cost.T[:npus])
+        chunks = len(network.holders)
+        sets = [[draw.choice(npus, draw.integers(1, npus + 1), replace=False) for _ in range(chunks)] for _ in "hw"]
+        columns = [part for each in sets for part in (np.cumsum([0, *map(len, each)]), np.concatenate(each))]
+        arguments = (npus, *topology.out_links, topology.src, topology.dst, width, delay, far, straight,
+                     draw.permutation(chunks), *columns)  # fmt: skip
+        found = [[list(column) for column in search(*arguments)] for search in (relays.search, twin.search)]
+        assert found[0] == found[1]
 
 
 class TestMatchEven:

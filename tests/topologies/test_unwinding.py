@@ -73,6 +73,13 @@ class TestUnwind:
         """One-way ports, parallel cables and chains of switches keep the NPUs connected."""
         check(topology, degree)
 
+    def test_order_of_ports(self):
+        """Ports are wired in the order that is given: 0 → 2 → 1 → 3 → 0."""
+        unwound, routes = unwind(switch(4, 50.0, 0.5), 1, [0, 2, 1, 3, 4])
+        ends = dict(zip(unwound.src.tolist(), unwound.dst.tolist(), strict=True))
+        assert ends == {0: 2, 2: 1, 1: 3, 3: 0}
+        assert [len(route) for route in routes] == [2, 2, 2, 2]
+
     def test_refuses_degree_zero(self):
         """The message says what is expected."""
         with pytest.raises(TopologyError, match="degree 0: expected 1 or more"):

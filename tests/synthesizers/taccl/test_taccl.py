@@ -330,7 +330,7 @@ class TestBudget:
         assert (origin in schedule.notes["origin"]) == bool(said) == bool(origin)
         assert all(origin in status for status in said)
 
-    @pytest.mark.parametrize(("kind", "names"), [("all_gather", OTHERS), ("all_to_all", ("direct",))])
+    @pytest.mark.parametrize(("kind", "names"), [("all_gather", OTHERS), ("all_to_all", ("tacos", "direct"))])
     def test_others(self, kind, names):
         """Everybody who knows the collective gives a schedule in the pieces asked for; nobody where time is over."""
         problem = Problem(parse_topology("mesh:3x3"), collective(kind, 9), 10**6)
