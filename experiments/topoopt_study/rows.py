@@ -31,6 +31,9 @@ FIGURES = (
     "exposed_s", "bandwidth_tax",
 )  # fmt: skip
 
+#: Column of the search's estimate of an iteration without overlap, in seconds.
+ESTIMATE = "estimated_s"
+
 #: Gb/s of a port at which what is no line over bandwidths is shown, where it was measured.
 REFERENCE = 100.0
 
@@ -74,9 +77,14 @@ def frame_of(rows: Sequence[Row]) -> pd.DataFrame:
     """Return rows as a table that has all columns, whichever rows failed; lists are JSON."""
     import pandas as pd
 
-    first = dict.fromkeys((*_SETTING, *FIGURES, "status", "reason"))
-    return pd.DataFrame([first | row | {name: json.dumps(row.get(name, [])) for name in LISTS} for row in rows],
-                        columns=None if rows else [*first, *LISTS])  # fmt: skip
+    first = dict.fromkeys((*_SETTING, *FIGURES, ESTIMATE, "status", "reason"))
+
+    def columns(row: Row) -> Row:
+        """Return a row with all columns; beside what is simulated stands what the search took its best for."""
+        estimate = {ESTIMATE: row["trace"][-1]} if row.get("trace") else {}
+        return first | row | estimate | {name: json.dumps(row.get(name, [])) for name in LISTS}
+
+    return pd.DataFrame([columns(row) for row in rows], columns=None if rows else [*first, *LISTS])
 
 
 def read_results(folder: Path) -> pd.DataFrame:

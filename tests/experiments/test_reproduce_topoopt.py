@@ -128,6 +128,12 @@ class TestCollect:
         assert all(row["trace"] and row["link_busy_us"] for row in rows)
         assert all(row["no_overlap_s"] == pytest.approx(row["compute_s"] + row["joint_us"] / 1e6) for row in rows)
 
+    def test_estimate_stands_beside(self, finished):
+        """What the search took its best strategy for is in the results, in the table of numbers too."""
+        assert "estimated_s" in (finished / "out" / "results.csv").read_text().splitlines()[0].split(",")
+        for row in rows_of(read_results(finished / "out")):
+            assert row["estimated_s"] == row["trace"][-1] > 0
+
     def test_again_measures_nothing(self, finished, monkeypatch):
         """What is kept is not measured again, and the results are the same."""
         before = (finished / "out" / "results.csv").read_bytes()
