@@ -17,6 +17,7 @@ import numpy as np
 
 from schedules import Collective, Schedule, collective
 from schedules.kinds import ROOTED
+from simulator import bound, simulate_us
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
 from synthesizers.tuning import Pieces, fastest, tuned
@@ -32,6 +33,9 @@ _WAYS = {
     "all_reduce": (True, True),
 }  # fmt: skip
 
+#: Times the bound beyond which few bytes are likely the reason, and one tree for each root is tried too.
+_FAR = 1.1
+
 #: Members of a group beyond which the exact optimum takes minutes.
 MAX_MEMBERS = 512
 
@@ -43,7 +47,8 @@ class ForestOptions(OptionsBase, frozen=True):
     ----------
     trees : int or "auto"
         Trees of each root; with free root shares, on average. auto: the fewest that reach the optimum; where that takes
-        over 16, the fewest that come within 1 % of it, or the best up to 16.
+        over 16, the fewest that come within 1 % of it, or the best up to 16; and one, where by simulation that is
+        faster, as for few bytes.
     pieces : int or "auto"
         How often each tree's share is cut. auto: by simulation.
     allreduce : {"auto", "rsag", "trees"}
@@ -84,12 +89,16 @@ class Forest(Synthesizer):
         Raises
         ------
         OptionError
-            ``allreduce=trees`` for several groups.
+            ``allreduce=trees`` for several groups; ``allreduce`` for other collectives.
         SynthesisError
             The network is too large for the exact optimum, or too uneven for whole trees.
         """
         trees = None if options.trees == "auto" else options.trees
         groups = problem.collective.groups
+        if problem.collective.kind != "all_reduce" and options.allreduce != "auto":
+            raise OptionError(
+                f"forest: allreduce={options.allreduce} says nothing of {problem.collective.kind}; leave it out"
+            )
         several = problem.collective.kind == "all_reduce" and options.allreduce != "rsag"
         if several and options.allreduce == "trees" and len(groups) > 1:
             raise OptionError(f"forest: allreduce=trees is for one group, not {len(groups)}; expected auto or rsag")
@@ -100,7 +109,13 @@ class Forest(Synthesizer):
         if free:
             plans += _free_shares(problem, trees, plans)
         schedules = [tuned(problem, partial(plan.schedule, problem), options.pieces) for plan in plans]
-        return schedules[0] if len(schedules) == 1 else fastest(problem, schedules)
+        best = schedules[0] if len(schedules) == 1 else fastest(problem, schedules)
+        if trees is None and options.allreduce != "trees" and max(plan.count for plan in plans) > 1:
+            least_us = bound(problem.topology, problem.collective, problem.size, problem.model).time_us
+            if simulate_us(best, problem.size, problem.model) > _FAR * least_us:
+                one = _equal_shares(problem, 1)
+                best = fastest(problem, [best, tuned(problem, partial(one.schedule, problem), options.pieces)])
+        return best
 
 
 @dataclass(frozen=True)

@@ -142,20 +142,22 @@ class TestEveryKind:
 
 
 class TestStructure:
-    def test_partners(self):
-        """On a ring of 16 rank 0 exchanges with 1, −1, 3, −5 and an odd rank the other way; mirrored the reverse."""
-        wanted = collective("reduce_scatter", 16)
-        schedule = _schedule(fully_connected(16), wanted, variant="bandwidth", ports="all")
+    @pytest.mark.parametrize("swings", [(1, -1, 3, -5), (1, -1, 3, -5, 11, -21, 43)])
+    def test_partners(self, swings):
+        """Rank 0 exchanges with 1, −1, 3, −5, 11, … and an odd rank the other way; mirrored the reverse."""
+        ranks = 2 ** len(swings)
+        wanted = collective("reduce_scatter", ranks)
+        schedule = _schedule(fully_connected(ranks), wanted, variant="bandwidth", ports="all")
         src, dst = (
             np.asarray(end)[schedule.link].astype(int) for end in (schedule.topology.src, schedule.topology.dst)
         )
         for number, sign in enumerate((1, -1)):
-            for rank in range(16):
+            for rank in range(0, ranks, 3):
                 mine = (src == rank) & (schedule.chunk % 2 == number)
-                away = {int(step): {int(each) for each in (dst - rank)[mine & (schedule.step == step)] % 16}
-                        for step in range(4)}  # fmt: skip
+                away = {int(step): {int(each) for each in (dst - rank)[mine & (schedule.step == step)] % ranks}
+                        for step in range(len(swings))}  # fmt: skip
                 turn = sign if rank % 2 == 0 else -sign
-                assert away == {step: {turn * swing % 16} for step, swing in enumerate((1, -1, 3, -5))}
+                assert away == {step: {turn * swing % ranks} for step, swing in enumerate(swings)}
 
     def test_dimensions_take_turns(self):
         """On a 4×8 torus the plain collective swings in x, y, x, y, y; the next one begins in y."""

@@ -67,6 +67,21 @@ class TestThroughput:
         assert efficiency(*solved(name, kind, latency="pipelined", pieces=128)) >= 0.95
 
 
+class TestFewBytes:
+    @pytest.mark.parametrize("name", ["dgx_a100:2", "dgx1", "mesh:4x4"])
+    @pytest.mark.parametrize("size", [10**3, 10**6, 10**8])
+    def test_no_slower_than_one_tree(self, name, size):
+        """Many trees reach the optimum of throughput; where latency tells, one for each root is taken if faster."""
+        times = [simulate_us(solved(name, "all_reduce", size, **options)[1], size) for options in ({}, {"trees": 1})]
+        assert times[0] <= times[1]
+
+    @pytest.mark.parametrize(("name", "least"), [("mesh:4x4", 88.8), ("torus:4x4", 159.7), ("ring:8", 79.9)])
+    def test_one_piece(self, name, least):
+        """AllGather of 256 MB at 0.5 µs is no slower than what is known of packed trees that send whole shares."""
+        problem, schedule = solved(name, "all_gather", 256 * 10**6, pieces=1)
+        assert algbw_gbps(problem.size, simulate_us(schedule, problem.size)) >= least
+
+
 class TestReversal:
     def test_cables(self):
         """Where cables are alike both ways ReduceScatter is as fast as AllGather; a one-way ring has no opposites."""
@@ -85,6 +100,12 @@ class TestOptions:
         _, schedule = solved("mesh:3x3", "all_gather", 10**6, trees=3, pieces=2)
         assert schedule.notes == {"trees": 27, "pieces": 2}
         assert schedule.collective.chunks == 6
+
+    @pytest.mark.parametrize("word", ["rsag", "trees"])
+    def test_in_vain(self, word):
+        """What is said of AllReduce is refused for other collectives."""
+        with pytest.raises(OptionError, match=f"allreduce={word} says nothing of all_gather; leave it out"):
+            solved("ring:4", "all_gather", allreduce=word)
 
     def test_auto_is_the_faster(self):
         """AllReduce takes the way that simulates faster: equal shares for one byte, free ones for a gigabyte."""
