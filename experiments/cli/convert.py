@@ -27,7 +27,7 @@ _SUFFIXES = (".xml", ".parquet", ".json")
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option("-t", "--topology", type=TopologyType(),
-              help="The network of IN; MSCCL XML names none, and needs it unless OUT is MSCCL XML too.")  # fmt: skip
+              help="Network of IN; MSCCL XML and TE-CCL name none, and need it unless OUT is MSCCL XML.")  # fmt: skip
 @click.option("--instances", type=click.IntRange(1, 64), help="MSCCL XML: copies that share the bytes (default: 1).")
 @click.option("--in-place", is_flag=True, help="MSCCL XML: for calls whose output is their input, or a part of it.")
 @click.option("--name", help="MSCCL XML: name of the algorithm (default: as in IN, or collective and network).")
@@ -95,10 +95,15 @@ def _read(source: str, topology: Topology | None, suffix: str) -> Schedule:
     """Return the verified schedule of a file."""
     from schedules.msccl import is_msccl_file, load_msccl
     from schedules.msccl.connections import connections_of
+    from schedules.teccl import connections_of as pairs_of
+    from schedules.teccl import is_teccl_file, load_teccl
 
-    if suffix == ".xml" and topology is None and is_msccl_file(source):
+    if suffix == ".xml" and topology is None:
         # Between two files that name no links, any network with the connections will do.
-        topology = connections_of(load_msccl(source))
+        if is_msccl_file(source):
+            topology = connections_of(load_msccl(source))
+        elif is_teccl_file(source):
+            topology = pairs_of(load_teccl(source))
     content = read(source, topology)
     if not is_schedule(content):
         raise Failure(f"{source} is a list of transfers, which has no collective; only schedules can be converted")
