@@ -111,7 +111,7 @@ def parse_teccl(text: bytes | str) -> Flows:
     if not isinstance(rows, list) or not rows:
         raise FormatError("not TE-CCL's output: expected 7-Flows, a list of sentences")
     flows = [_flow(row, number) for number, row in enumerate(rows)]
-    met = next((content[key] for key in content if _DEMAND_KEY.fullmatch(key)), {})
+    met: Any = next((content[key] for key in content if _DEMAND_KEY.fullmatch(key)), {})
     return Flows(tuple(sorted(flows, key=lambda flow: flow.epoch)), _demand(met))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -145,13 +146,48 @@ class TestCompare:
         assert "* file:b.xml is past the limits" in run("compare", *RING, "-m", "file:b.xml").stdout
 
 
+class TestChakra:
+    """Execution traces for ASTRA-sim, from files of any kind."""
+
+    def test_convert(self):
+        """A folder has a trace for each NPU and what runs them, of the size that the file says or another."""
+        found = run_json("convert", "a.json", "out", "--to", "chakra")
+        assert (found["size"], found["num_npus"], found["network"]) == (2**20, 4, True)
+        names = {path.name for path in Path("out").iterdir()}
+        assert names == {"system.json", "memory.json", "network.yml"} | {
+            f"{kind}.{npu}.et" for kind in ("trace", "workload") for npu in range(4)
+        }
+        assert run_json("convert", "a.xml", "out2", "--to", "chakra", "-t", "ring:4", "-s", "1MB")["size"] == 10**6
+
+    def test_unequal_links(self):
+        """Where ASTRA-sim's network file cannot say the network, that is said on standard error."""
+        run("synthesize", "-t", "dgx1", "-c", "all_gather", "-s", "1MB", "-m", "ring", "--out", "d.json")
+        result = run("convert", "d.json", "out", "--to", "chakra")
+        assert result.exit_code == 0
+        assert "out has no network.yml: dgx1 is no product" in " ".join(result.stderr.split())
+
+    @pytest.mark.parametrize(
+        ("status", "args", "says"),
+        [
+            (2, ("a.json", "out", "--to", "chakra", "--in-place"), "are of MSCCL XML"),
+            (2, ("a.json", "b.xml", "-s", "1MB"), "--size is for --to chakra"),
+            (2, ("a.xml", "out", "--to", "chakra", "-t", "ring:4"), "give --size"),
+            (1, ("a.json", ".", "--to", "chakra"), "has files in it"),
+            (1, ("a.json", "out", "--to", "chakra", "-s", "1B"), "some chunks have none"),
+        ],
+    )
+    def test_refused(self, status, args, says):
+        """Each mistake is one line."""
+        assert says in refused(status, "convert", *args)
+
+
 class TestTeccl:
     """Flows of TE-CCL where MSCCL XML can stand."""
 
     def test_verify(self, tmp_path):
         """Valid, invalid with the flow, and cannot verify, each with its exit status."""
         texts = {"valid": TEXT, "invalid: chunk 0 from 1 over 2->3": flows_file(FLOWS[1:], ALL_GATHER),
-                 "invalid: not TE-CCL's": '{"1-Epoch_Duration": 1}', "cannot verify: no": flows_file(FLOWS)}  # fmt: skip
+                 "invalid: not TE-CCL's": '{"1-Epoch_Duration": 1}', "cannot verify": flows_file(FLOWS)}  # fmt: skip
         for says, text in texts.items():
             (tmp_path / "x.json").write_text(text)
             result = run("verify", "x.json")
