@@ -147,9 +147,9 @@ def _write_traces(source: str, target: str, topology: Topology | None, size: int
 
     schedule = _read(source, topology, "")
     size, _ = stated_problem(source, schedule, size)
-    lacks = write_chakra(schedule, size, target)
-    if lacks:
-        remark(f"{target} has no network.yml: {lacks}")
+    caveat = write_chakra(schedule, size, target)
+    if caveat:
+        remark(f"{target}: {caveat}")
     return {
         "in": source,
         "out": target,
@@ -157,5 +157,5 @@ def _write_traces(source: str, target: str, topology: Topology | None, size: int
         "num_npus": schedule.topology.num_npus,
         "size": size,
         "transfers": len(transfers_of(schedule, size)),
-        "network": not lacks,
+        "caveat": caveat,
     }

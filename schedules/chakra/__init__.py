@@ -14,6 +14,7 @@ from schedules.chakra.encoding import COLLECTIVE, COMPUTE, RECEIVE, SEND, metada
 from schedules.chakra.transfers import Transfer, transfers_of
 from schedules.schedule import Schedule
 from topologies.atomic import atomic_path, write_text
+from topologies.dimensions import dimensions
 from topologies.exceptions import ScheduleError, TopologyError
 from topologies.writers.astra_yaml import text_of
 
@@ -41,7 +42,7 @@ def write_chakra(schedule: Schedule, size: int, folder: str | os.PathLike[str]) 
     Returns
     -------
     str
-        Why there is no network file; empty if there is one.
+        What to know before running them: why there is no network file, or which network takes it; empty if nothing.
 
     Raises
     ------
@@ -71,12 +72,15 @@ def write_chakra(schedule: Schedule, size: int, folder: str | os.PathLike[str]) 
     write_text(folder / "system.json", json.dumps(system | custom, indent=2) + "\n")
     write_text(folder / "memory.json", json.dumps({"memory-type": "NO_MEMORY_EXPANSION"}, indent=2) + "\n")
     try:
-        write_text(folder / "network.yml", text_of(schedule.topology))
+        network = text_of(schedule.topology)
     except TopologyError:
         return (
-            f"{schedule.topology.name} is no product of rings, fully connected and switched dimensions, with equal "
-            "links in each, and ASTRA-sim's analytical network knows no others: its times would be of another network"
+            f"no network.yml: {schedule.topology.name} is no product of rings, fully connected and switched "
+            "dimensions, with equal links in each, and ASTRA-sim's analytical network knows no others"
         )
+    write_text(folder / "network.yml", network)
+    if len(dimensions(schedule.topology)) > 1:
+        return "network.yml has several dimensions: ASTRA-sim's congestion-aware network takes one, only the other does"
     return ""
 
 

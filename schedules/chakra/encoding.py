@@ -2,7 +2,7 @@
 
 A file is a sequence of messages, each behind its length as a varint: one GlobalMetadata, then Nodes (MLCommons Chakra;
 Sridharan et al., 2023). Fields are a varint of (number, wire type) and a value: wire type 0 is a varint, 2 is a length
-and so many bytes. Fields that hold proto3's default are written all the same where ASTRA-sim asks for them by name.
+and so many bytes. An id of 0 is left out, as proto3 does with defaults; an attribute's value of 0 is not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ def node(
     attributes : sequence of (str, str, int)
         Name, type (``int32``, ``int64`` or ``bool``) and value; not negative.
     """
-    body = [_number(1, number), _bytes(2, name.encode()), _number(3, kind)]
+    body = [_number(1, number)] if number else []
+    body += [_bytes(2, name.encode()), _number(3, kind)]
     if after:
         body.append(_bytes(5, b"".join(map(varint, after))))  # repeated numbers are packed
     for label, form, value in attributes:

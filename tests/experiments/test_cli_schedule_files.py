@@ -152,7 +152,7 @@ class TestChakra:
     def test_convert(self):
         """A folder has a trace for each NPU and what runs them, of the size that the file says or another."""
         found = run_json("convert", "a.json", "out", "--to", "chakra")
-        assert (found["size"], found["num_npus"], found["network"]) == (2**20, 4, True)
+        assert (found["size"], found["num_npus"], found["caveat"]) == (2**20, 4, "")
         names = {path.name for path in Path("out").iterdir()}
         assert names == {"system.json", "memory.json", "network.yml"} | {
             f"{kind}.{npu}.et" for kind in ("trace", "workload") for npu in range(4)
@@ -164,7 +164,7 @@ class TestChakra:
         run("synthesize", "-t", "dgx1", "-c", "all_gather", "-s", "1MB", "-m", "ring", "--out", "d.json")
         result = run("convert", "d.json", "out", "--to", "chakra")
         assert result.exit_code == 0
-        assert "out has no network.yml: dgx1 is no product" in " ".join(result.stderr.split())
+        assert "out: no network.yml: dgx1 is no product" in " ".join(result.stderr.split())
 
     @pytest.mark.parametrize(
         ("status", "args", "says"),

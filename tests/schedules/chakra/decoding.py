@@ -62,4 +62,4 @@ def _node(message):
             assert form == {"is_cpu_op": 27, "comm_size": 9, "comm_type": 9}.get(name.decode(), 7)
             attributes[name.decode()] = content
     after = [dep for key, value in message if key == 5 for dep in numbers(value)]
-    return SimpleNamespace(id=single[1], name=single[2].decode(), kind=single[3], after=after, **attributes)
+    return SimpleNamespace(id=single.get(1, 0), name=single[2].decode(), kind=single[3], after=after, **attributes)

@@ -129,6 +129,11 @@ class TestFiles:
         assert "with equal links in each" in write_chakra(made("ring", "dgx1", "all_gather"), SIZE, tmp_path / "out")
         assert not (tmp_path / "out" / "network.yml").exists()
 
+    def test_dimensions(self, tmp_path):
+        """Several dimensions are written, with a word on which of ASTRA-sim's networks takes them."""
+        assert "takes one" in write_chakra(made("ring", "torus:3x3", "all_gather"), SIZE, tmp_path / "out")
+        assert (tmp_path / "out" / "network.yml").exists()
+
     def test_without_work(self, tmp_path):
         """An NPU that takes no part has one node, and collectives without a name at ASTRA-sim have no workload."""
         problem = collective("send_recv", 3, pairs=[(0, 1)])
