@@ -134,6 +134,23 @@ def _read_msccl(text: bytes) -> None:
         verify(schedule_of(algorithm, fully_connected(len(algorithm.gpus))))
 
 
+def _teccl_seeds() -> list[bytes]:
+    """Return flows with a demand and without."""
+    from tests.schedules.teccl.samples import RING, TEXT, flows_file
+
+    return [TEXT.encode(), flows_file(RING).encode()]
+
+
+def _read_teccl(text: bytes) -> None:
+    """Read flows, and take them over as a schedule if they are right."""
+    from schedules import verify
+    from schedules.teccl import connections_of, parse_teccl, schedule_of
+
+    flows = parse_teccl(text)
+    if len(flows.gpus) < 100:
+        verify(schedule_of(flows, connections_of(flows)))
+
+
 def _topology_seeds() -> list[bytes]:
     """Return a file of each format, and public files where they are."""
     from tests.topologies.readers.samples import CASES, SAMPLES
@@ -168,6 +185,7 @@ def _read_topology(text: bytes) -> None:
 READERS = {
     "topologies": Reader(_topology_seeds, _read_topology),
     "msccl": Reader(_msccl_seeds, _read_msccl),
+    "teccl": Reader(_teccl_seeds, _read_teccl),
 }
 
 

@@ -77,7 +77,7 @@ def compare(
 
     Every synthesizer that can cut its chunks into pieces runs with pieces=auto, so that all are tuned alike. With
     --chunks they all keep those chunks instead (pieces=1). An option given with -m (-m tacos:pieces=4) wins over both.
-    An algorithm of MSCCL XML, or a schedule that was saved, takes part as file:ALGO.xml.
+    An algorithm of MSCCL XML or TE-CCL, or a schedule that was saved, takes part as file:ALGO.xml.
 
     What is unsupported or fails stands at the end, with the reason; so does a plugin that cannot be imported. Plugins
     run in a process of their own. Exit status 1: nothing worked for some size.

@@ -11,8 +11,8 @@ import click
 from experiments.cli.output import print_facts, print_json, progress, remark, require_writable
 from experiments.cli.parameters import json_option
 from experiments.cli.program import Failure
-from experiments.cli.reading import is_schedule, proven, read, require_same
-from experiments.cli.values import TopologyType
+from experiments.cli.reading import is_schedule, proven, read, require_same, stated_problem
+from experiments.cli.values import SizeType, TopologyType
 
 if TYPE_CHECKING:
     from schedules import Schedule
@@ -27,10 +27,12 @@ _SUFFIXES = (".xml", ".parquet", ".json")
 @click.argument("source", metavar="IN", type=click.Path())
 @click.argument("target", metavar="OUT", type=click.Path())
 @click.option("-t", "--topology", type=TopologyType(),
-              help="The network of IN; MSCCL XML names none, and needs it unless OUT is MSCCL XML too.")  # fmt: skip
+              help="Network of IN; MSCCL XML and TE-CCL name none, and need it unless OUT is MSCCL XML.")  # fmt: skip
 @click.option("--instances", type=click.IntRange(1, 64), help="MSCCL XML: copies that share the bytes (default: 1).")
 @click.option("--in-place", is_flag=True, help="MSCCL XML: for calls whose output is their input, or a part of it.")
 @click.option("--name", help="MSCCL XML: name of the algorithm (default: as in IN, or collective and network).")
+@click.option("--to", type=click.Choice(["chakra"]), help="OUT is a folder of execution traces for ASTRA-sim.")
+@click.option("-s", "--size", type=SizeType(), help="With --to chakra: bytes (default: those that IN was made for).")
 @json_option
 def convert(
     source: str,
@@ -39,15 +41,32 @@ def convert(
     instances: int | None,
     in_place: bool,
     name: str | None,
+    to: str | None,
+    size: int | None,
     as_json: bool,
 ) -> None:
     """Write the schedule of file IN as file OUT: .parquet or .json (collbench's own), or .xml (MSCCL).
+
+    With --to chakra, OUT is a new folder: execution traces for ASTRA-sim, one for each NPU, and what runs them.
 
     IN is told by its content. It is verified first, and MSCCL XML is run by an interpreter before it is written: a
     schedule that is wrong is not written. What MSCCL's runtime could not run is said.
     """
     import msgspec
 
+    if to == "chakra":
+        if instances is not None or in_place or name is not None:
+            raise click.UsageError("--instances, --in-place and --name are of MSCCL XML: leave them out")
+        with progress(f"converting {source}"):
+            found = _write_traces(source, target, topology, size)
+        if as_json:
+            print_json(found)
+        else:
+            print_facts([("written to", target), ("collective", found["collective"]), ("bytes", f"{found['size']:,}"),
+                         ("transfers", f"{found['transfers']:,}")])  # fmt: skip
+        return
+    if size is not None:
+        raise click.UsageError("--size is for --to chakra: other files are of no particular size")
     suffix = Path(target).suffix.lower()
     if suffix not in _SUFFIXES:
         known = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
@@ -95,10 +114,15 @@ def _read(source: str, topology: Topology | None, suffix: str) -> Schedule:
     """Return the verified schedule of a file."""
     from schedules.msccl import is_msccl_file, load_msccl
     from schedules.msccl.connections import connections_of
+    from schedules.teccl import connections_of as pairs_of
+    from schedules.teccl import is_teccl_file, load_teccl
 
-    if suffix == ".xml" and topology is None and is_msccl_file(source):
+    if suffix == ".xml" and topology is None:
         # Between two files that name no links, any network with the connections will do.
-        topology = connections_of(load_msccl(source))
+        if is_msccl_file(source):
+            topology = connections_of(load_msccl(source))
+        elif is_teccl_file(source):
+            topology = pairs_of(load_teccl(source))
     content = read(source, topology)
     if not is_schedule(content):
         raise Failure(f"{source} is a list of transfers, which has no collective; only schedules can be converted")
@@ -115,3 +139,23 @@ def _write_msccl(schedule: Schedule, target: str, name: str | None, in_place: bo
     text = export_msccl(schedule, name or (known if isinstance(known, str) else ""), in_place, instances)
     write_text(target, text)
     return deployment_of(parse_msccl(text))
+
+
+def _write_traces(source: str, target: str, topology: Topology | None, size: int | None) -> dict[str, Any]:
+    """Write execution traces, say what stands in the way of running them, and return what was written."""
+    from schedules.chakra import transfers_of, write_chakra
+
+    schedule = _read(source, topology, "")
+    size, _ = stated_problem(source, schedule, size)
+    caveat = write_chakra(schedule, size, target)
+    if caveat:
+        remark(f"{target}: {caveat}")
+    return {
+        "in": source,
+        "out": target,
+        "collective": schedule.collective.kind,
+        "num_npus": schedule.topology.num_npus,
+        "size": size,
+        "transfers": len(transfers_of(schedule, size)),
+        "caveat": caveat,
+    }

@@ -40,10 +40,11 @@ def plot(
     from experiments.plots.drawing import Drawing, draw, of_results
     from schedules import is_schedule_file
     from schedules.msccl import is_msccl_file
+    from schedules.teccl import is_teccl_file
 
     for file in files:
-        if is_msccl_file(file):
-            raise Failure(f"{file} is MSCCL XML, which says nothing of links: collbench convert {file} FILE.json -t "
+        if is_msccl_file(file) or is_teccl_file(file):
+            raise Failure(f"{file} is an algorithm that says nothing of links: collbench convert {file} FILE.json -t "
                           "NETWORK first, and plot that")  # fmt: skip
     plans = [file for file in dict.fromkeys(files) if is_schedule_file(file)]
     results = [Path(file) for file in dict.fromkeys(files) if file not in plans]

@@ -1,4 +1,4 @@
-"""Files that commands take: schedules of collbench or MSCCL, and lists of transfers, told apart by their content."""
+"""Files that commands take: schedules of collbench, MSCCL and TE-CCL, lists of transfers, told apart by content."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ same_topology_option = click.option(
     "-t",
     "--topology",
     type=TopologyType(),
-    help="The network that the file must be for, another one is an error; of MSCCL XML, the one it is run on.",
+    help="The network that the file must be for, another one is an error; of MSCCL and TE-CCL, the one it is run on.",
 )
 
 
 def read(file: str, topology: Topology | None = None) -> Any:
     """Return the schedule or the transfers of a file, told apart by its content.
 
-    An algorithm of MSCCL becomes a schedule on `topology`: its file names no links.
+    An algorithm of MSCCL and flows of TE-CCL become schedules on `topology`: their files name no links.
     """
     from schedules import is_schedule_file, load_schedule
     from schedules.msccl import is_msccl_file
+    from schedules.teccl import is_teccl_file
 
     if is_schedule_file(file):
         return load_schedule(file)
-    if is_msccl_file(file):
+    if is_msccl_file(file) or is_teccl_file(file):
         return outside_schedule(file, topology)
     try:
         with open(file, "rb") as opened:
@@ -43,22 +44,27 @@ def read(file: str, topology: Topology | None = None) -> Any:
         raise Failure(f"cannot read {file}: {error.strerror or error}") from error
     if not start.startswith(b"{"):
         found = f"one that starts with {bytes(start[:12])!r}" if start else "an empty file"
-        raise Failure(f"{file}: expected a schedule of collbench, MSCCL XML or a JSON list of transfers, found {found}")
+        raise Failure(
+            f"{file}: expected a schedule of collbench, MSCCL XML, TE-CCL or a JSON list of transfers, found {found}"
+        )
     from simulator import load_transfers
 
     return load_transfers(file)
 
 
 def outside_schedule(file: str, topology: Topology | None) -> Schedule:
-    """Return the schedule of an MSCCL file on a network; a file that is wrong is named with the place."""
-    from schedules.msccl import load_msccl, schedule_of
+    """Return the schedule of a file of MSCCL or TE-CCL on a network; a file that is wrong is named with the place."""
+    from schedules import msccl, teccl
     from topologies import FormatError, ScheduleError
 
+    xml = msccl.is_msccl_file(file)
     if topology is None:
-        raise Failure(f"{file} is MSCCL XML, which says nothing of links: name the network, such as --topology dgx1")
-    algorithm = load_msccl(file)
+        kind = "MSCCL XML" if xml else "TE-CCL's output"
+        raise Failure(f"{file} is {kind}, which says nothing of links: name the network, such as --topology dgx1")
     try:
-        return schedule_of(algorithm, topology)
+        if xml:
+            return msccl.schedule_of(msccl.load_msccl(file), topology)
+        return teccl.schedule_of(teccl.load_teccl(file), topology)
     except FormatError:
         raise
     except ScheduleError as error:

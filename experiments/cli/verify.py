@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 def verify(file: str, topology: Topology | None, as_json: bool) -> int:
     """Say whether a schedule computes its collective: valid, or invalid and the first fault (exit status 1).
 
-    FILE is a schedule of collbench or MSCCL XML. MSCCL XML is run by an interpreter, whatever its timing; with
-    --topology it is then taken over as a schedule on that network, which is verified too. Of a custom collective
-    nobody says what must come out: cannot verify (exit status 1).
+    FILE is a schedule of collbench, MSCCL XML or JSON of TE-CCL. MSCCL XML is run by an interpreter, whatever its
+    timing; with --topology it is then taken over as a schedule on that network, which is verified too. Of a custom
+    collective of MSCCL, and of flows without a demand, nobody says what must come out: cannot verify (exit status 1).
     """
     from schedules.msccl import is_msccl_file
+    from schedules.teccl import is_teccl_file
 
     with progress(f"verifying {file}"):
-        verdict = _of_msccl(file, topology) if is_msccl_file(file) else _of_schedule(file, topology)
+        if is_msccl_file(file):
+            verdict = _of_msccl(file, topology)
+        else:
+            verdict = _of_teccl(file, topology) if is_teccl_file(file) else _of_schedule(file, topology)
     told = verdict["verdict"] + (f": {verdict['reason']}" if verdict["reason"] else "")
     if as_json:
         print_json(verdict)
@@ -90,3 +94,25 @@ def _of_msccl(file: str, topology: Topology | None) -> dict[str, Any]:
         prove(schedule)
         found |= {"topology": topology.name, "transfers": schedule.num_hops}
     return found
+
+
+def _of_teccl(file: str, topology: Topology | None) -> dict[str, Any]:
+    """Return what the verifier says of flows on a network, by default that of their own pairs of GPUs."""
+    from schedules import verify as prove
+    from schedules.teccl import connections_of, load_teccl, schedule_of
+    from topologies import FormatError, VerificationError
+
+    try:
+        flows = load_teccl(file)
+    except FormatError as error:
+        return {"verified": False, "verdict": "invalid", "reason": str(error).removeprefix(f"{file}: ")}
+    found: dict[str, Any] = {"num_npus": len(flows.gpus), "verified": False, "reason": ""}
+    if not flows.demand:
+        return found | {"verdict": "cannot verify", "reason": "no known postcondition"}
+    try:
+        schedule = schedule_of(flows, connections_of(flows) if topology is None else topology)
+        prove(schedule)
+    except VerificationError as error:
+        return found | {"verdict": "invalid", "reason": str(error)}
+    found |= {"collective": schedule.collective.kind, "transfers": schedule.num_hops}
+    return found | {"verified": True, "verdict": "valid"}

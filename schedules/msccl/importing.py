@@ -23,6 +23,7 @@ from schedules.msccl.interpreter import judge
 from schedules.msccl.step_graph import StepGraph
 from schedules.msccl.versions import Unit, Version, units_of, versions_of
 from schedules.schedule import Schedule
+from schedules.sends import SendRoutes
 from topologies import Topology
 from topologies.exceptions import ScheduleError
 
@@ -182,7 +183,7 @@ def _hops(
     of_send: dict[int, list[int]] = defaultdict(list)
     for number, unit in enumerate(units):
         of_send[unit.send].append(number)
-    routes = _Routes(topology, [(ranks[unit.source], ranks[unit.target]) for unit in units])
+    routes = SendRoutes(topology, [(ranks[unit.source], ranks[unit.target]) for unit in units])
     rows: list[tuple[int, int, bool, int, int, int]] = []
     flows = messages = 0
     owners: dict[int, int] = {}
@@ -202,28 +203,3 @@ def _hops(
         "chunk": columns[0], "link": columns[1], "reduce": columns[2].astype(bool), "flow": columns[3],
         "message": columns[4], "step": columns[5] if step else None,
     }, shared  # fmt: skip
-
-
-class _Routes:
-    """The links between pairs of NPUs: parallel ones in turn, by what they carry."""
-
-    def __init__(self, topology: Topology, pairs: list[tuple[int, int]]) -> None:
-        from topologies.paths import Paths
-
-        self._direct: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for link, ends in enumerate(zip(topology.src.tolist(), topology.dst.tolist(), strict=True)):
-            self._direct[ends].append(link)
-        far = sorted({pair for pair in pairs if pair not in self._direct})
-        self._routes: dict[tuple[int, int], list[int]] = {}
-        if far:
-            paths = Paths(topology, sorted({source for source, _ in far}))
-            self._routes = {pair: paths.route(*pair) for pair in far}
-        self._load: dict[int, int] = defaultdict(int)
-
-    def take(self, source: int, target: int, chunks: int) -> list[int]:
-        """Return the links of one message, and count what it adds to them."""
-        if (source, target) in self._routes:
-            return self._routes[source, target]
-        link = min(self._direct[source, target], key=lambda link: (self._load[link], link))
-        self._load[link] += chunks
-        return [link]

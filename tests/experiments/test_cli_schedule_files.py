@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,8 @@ from schedules import load_schedule
 from schedules.msccl import judge, load_msccl
 from tests.experiments.test_cli import SMALL, refused, run, run_json
 from tests.schedules.msccl.samples import BY_HAND, case
+from tests.schedules.teccl.samples import ALL_GATHER, TEXT, flows_file
+from tests.schedules.teccl.samples import RING as FLOWS
 
 RING = ("-t", "ring:4", "-c", "all_reduce", "-s", "1MiB")
 
@@ -141,6 +144,74 @@ class TestCompare:
         over = {record["label"]: record["over_limits"] for record in found}
         assert over == {"ring:pieces=1": "", "file:b.xml": "40 channels, at most 32 run"}
         assert "* file:b.xml is past the limits" in run("compare", *RING, "-m", "file:b.xml").stdout
+
+
+class TestChakra:
+    """Execution traces for ASTRA-sim, from files of any kind."""
+
+    def test_convert(self):
+        """A folder has a trace for each NPU and what runs them, of the size that the file says or another."""
+        found = run_json("convert", "a.json", "out", "--to", "chakra")
+        assert (found["size"], found["num_npus"], found["caveat"]) == (2**20, 4, "")
+        names = {path.name for path in Path("out").iterdir()}
+        assert names == {"system.json", "memory.json", "network.yml"} | {
+            f"{kind}.{npu}.et" for kind in ("trace", "workload") for npu in range(4)
+        }
+        assert run_json("convert", "a.xml", "out2", "--to", "chakra", "-t", "ring:4", "-s", "1MB")["size"] == 10**6
+
+    def test_unequal_links(self):
+        """Where ASTRA-sim's network file cannot say the network, that is said on standard error."""
+        run("synthesize", "-t", "dgx1", "-c", "all_gather", "-s", "1MB", "-m", "ring", "--out", "d.json")
+        result = run("convert", "d.json", "out", "--to", "chakra")
+        assert result.exit_code == 0
+        assert "out: no network.yml: dgx1 is no product" in " ".join(result.stderr.split())
+
+    @pytest.mark.parametrize(
+        ("status", "args", "says"),
+        [
+            (2, ("a.json", "out", "--to", "chakra", "--in-place"), "are of MSCCL XML"),
+            (2, ("a.json", "b.xml", "-s", "1MB"), "--size is for --to chakra"),
+            (2, ("a.xml", "out", "--to", "chakra", "-t", "ring:4"), "give --size"),
+            (1, ("a.json", ".", "--to", "chakra"), "has files in it"),
+            (1, ("a.json", "out", "--to", "chakra", "-s", "1B"), "some chunks have none"),
+        ],
+    )
+    def test_refused(self, status, args, says):
+        """Each mistake is one line."""
+        assert says in refused(status, "convert", *args)
+
+
+class TestTeccl:
+    """Flows of TE-CCL where MSCCL XML can stand."""
+
+    def test_verify(self, tmp_path):
+        """Valid, invalid with the flow, and cannot verify, each with its exit status."""
+        texts = {"valid": TEXT, "invalid: chunk 0 from 1 over 2->3": flows_file(FLOWS[1:], ALL_GATHER),
+                 "invalid: not TE-CCL's": '{"1-Epoch_Duration": 1}', "cannot verify": flows_file(FLOWS)}  # fmt: skip
+        for says, text in texts.items():
+            (tmp_path / "x.json").write_text(text)
+            result = run("verify", "x.json")
+            assert result.stdout.startswith(says)
+            assert result.exit_code == (0 if says == "valid" else 1)
+
+    def test_convert(self, tmp_path):
+        """It becomes a schedule on a network, and MSCCL XML without one."""
+        (tmp_path / "x.json").write_text(TEXT)
+        assert run("convert", "x.json", "y.parquet", "-t", "ring:3").exit_code == 0
+        assert load_schedule("y.parquet").num_hops == 6
+        assert run("convert", "x.json", "y.xml").exit_code == 0
+        assert judge(load_msccl("y.xml")).status == "valid"
+        assert "x.json is TE-CCL's output, which says nothing of links" in refused(1, "convert", "x.json", "z.json")
+        assert "for 3 GPUs, ring:4 has 4 NPUs" in refused(1, "convert", "x.json", "z.json", "-t", "ring:4")
+
+    def test_compare(self, tmp_path):
+        """It stands in the table beside synthesizers, or the reason why it does not."""
+        (tmp_path / "x.json").write_text(TEXT)
+        choices = ("-s", "30MB", "-m", "file:x.json", "-m", "ring:pieces=1,rings=1")
+        found = run_json("compare", "-t", "ring:3", "-c", "all_gather", *choices)["records"]
+        assert {record["label"]: record["status"] for record in found} == dict.fromkeys(choices[3::2], "ok")
+        assert found[0]["verified"] is True
+        assert "for 3 gpus" in refused_reason("compare", *SMALL, "-m", "file:x.json")
 
 
 def refused_reason(*args):
