@@ -41,6 +41,8 @@ def simulate_ps(schedule: Schedule, size: int, model: LinkModel | None = None) -
         times = Durations(schedule, size)
         if not len(times.per_hop):
             times.require_finite()
+            if not schedule.num_hops:
+                return 0  # without chunks there are no durations to look up
             return _completion_ps(schedule, times, model.latency == "blocking")
     return int(hop_times(schedule, size, model)[1].max(initial=0))
 

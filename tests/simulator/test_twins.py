@@ -162,3 +162,11 @@ class TestSimulate:
             return
         same(hop_times(schedule, size, model), (start, end))
         assert simulate_ps(schedule, size, model) == end.max(initial=0)
+
+
+@pytest.mark.parametrize("latency", ["blocking", "pipelined"])
+def test_no_chunks(latency):
+    """A schedule of nothing takes no time, however many sorts of links there are."""
+    topology = Topology.from_links(2, [(0, 1, 0.5, 1.0), (1, 0, 0.5, 2.0)])
+    schedule = Schedule(topology, collective("send_recv", 2, pairs=[]), np.zeros(0, int), np.zeros(0, int))
+    assert simulate_ps(schedule, 0, LinkModel(latency)) == 0
