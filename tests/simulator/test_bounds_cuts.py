@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.bounds import densest_cut
-from topologies import Topology, ring, torus
+from topologies import Topology, parse_topology, ring, torus
 
 
 def best_of_all(topology, suppliers, sinks):
@@ -69,3 +69,23 @@ def test_capacities_past_64_bits():
 def test_one_who_needs_only_its_own():
     """An NPU that supplies itself alone needs no cut."""
     assert densest_cut(ring(3), (1,), (1,)) is None
+
+
+#: AllGather's optimum in GB/s, as fractions (tables of ForestColl and TE-CCL, links of 50 GB/s).
+OPTIMA = {
+    "ring:8": (800, 7), "ring:64": (6400, 63), "hypercube:3": (1200, 7), "hypercube:6": (6400, 21),
+    "mesh:4x4": (320, 3), "mesh:8x8": (6400, 63), "mesh:10x10": (10000, 99),
+    "torus:4x4": (640, 3), "torus:8x8": (12800, 63), "torus:10x10": (20000, 99), "torus:16x16": (51200, 255),
+    "dgx_a100:1": (2400, 7), "dgx_a100:2": (1040, 3), "dgx_a100:4": (800, 3), "dgx_a100:8": (1600, 7),
+    "mi250:1": (2400, 7), "mi250:2": (5312, 15), "ndv2:2": (25, 1), "ndv2:4": (50, 3), "dgx2:2": (4000, 31),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIMA)
+def test_exact_fractions(name):
+    """The optimum table comes out as fractions, on the network and, for ReduceScatter, on the reversed one."""
+    topology = parse_topology(name)
+    npus = tuple(range(topology.num_npus))
+    for each in (topology, topology.reversed()):
+        cut = densest_cut(each, npus, npus)
+        assert Fraction(topology.num_npus, 10**9) / cut.ratio == Fraction(*OPTIMA[name])
