@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from experiments.files.marked_yaml import read_yaml
-from experiments.files.strict import located, require_known_keys
+from experiments.files.study_file import read_study
 from topologies import Topology, parse_topology
 from topologies.atomic import write_text
 from topologies.exceptions import TopologyError
@@ -60,18 +59,7 @@ def read_damages(path: Path) -> tuple[Study, list[Damage]]:
     CollbenchError
         A mistake in the file, with its line.
     """
-    document = read_yaml(str(path))
-    content = document.content
-    if not isinstance(content, dict):
-        raise document.error((), "expected a mapping with the keys description, grid and cases")
-    require_known_keys(document, content, Study, ())
-    for at, case in enumerate(content["cases"] if isinstance(content.get("cases"), list) else []):
-        if isinstance(case, dict):
-            require_known_keys(document, case, Case, ("cases", at))
-    try:
-        study = msgspec.convert(content, Study)
-    except msgspec.ValidationError as error:
-        raise located(document, str(error)) from None
+    document, study = read_study(path, Study, "cases", Case)
     damages: dict[Damage, None] = {}  # a set that keeps the order
     for at, case in enumerate(study.cases):
         if case.what not in ("cables", "npus"):

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from experiments.files.marked_yaml import read_yaml
-from experiments.files.strict import located, require_known_keys
+from experiments.files.study_file import read_study
 from topologies import parse_bytes, parse_topology
 from topologies.exceptions import CollbenchError
 
@@ -55,15 +54,7 @@ def read_settings(path: Path) -> list[Setting]:
     ExperimentError
         A mistake in the file, with its line.
     """
-    document = read_yaml(str(path))
-    content = document.content
-    if not isinstance(content, dict):
-        raise document.error((), "expected a mapping with the keys description, bytes_per_npu and series")
-    require_known_keys(document, content, Settings, ())
-    try:
-        found = msgspec.convert(content, Settings)
-    except msgspec.ValidationError as error:
-        raise located(document, str(error)) from None
+    document, found = read_study(path, Settings, "series", Series)
     settings = []
     try:
         size = parse_bytes(found.bytes_per_npu)

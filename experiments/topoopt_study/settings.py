@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from experiments.files.marked_yaml import Document, read_yaml
-from experiments.files.strict import located, require_known_keys
+from experiments.files.marked_yaml import Document
+from experiments.files.study_file import read_study
 from experiments.topoopt_study.networks import NETWORKS
 from experiments.workloads import shipped
 from topologies import parse_bandwidth, parse_time
@@ -79,18 +79,7 @@ def read_settings(path: Path) -> list[Setting]:
     ExperimentError
         A mistake in the file, with its line.
     """
-    document = read_yaml(str(path))
-    content = document.content
-    if not isinstance(content, dict):
-        raise document.error((), "expected a mapping with the keys description, latency and cases")
-    require_known_keys(document, content, Settings, ())
-    for at, case in enumerate(content["cases"] if isinstance(content["cases"], list) else []):
-        if isinstance(case, dict):
-            require_known_keys(document, case, Case, ("cases", at))
-    try:
-        found = msgspec.convert(content, Settings)
-    except msgspec.ValidationError as error:
-        raise located(document, str(error)) from None
+    document, found = read_study(path, Settings, "cases", Case)
     latency_us = _quantity(document, found.latency, parse_time, ("latency",))
     if not found.cases:
         raise document.error(("cases",), "cases: expected at least one, found none")
