@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,8 +14,8 @@ from experiments.progress import counted
 from experiments.runner.sources import code_behind
 from experiments.scaling_study.measure import FIGURES, attempt, failed
 from experiments.scaling_study.settings import Setting
+from experiments.study_rows import kept_row, read_frame, row_key
 from topologies.atomic import atomic_path, write_text
-from topologies.exceptions import FormatError
 
 #: Seconds after which a run is ended: the paper's own time for 40,000 NPUs is 9,072.
 _LIMIT_S = 9072.0
@@ -34,8 +33,8 @@ def collect(settings: Sequence[Setting], out: Path) -> list[dict[str, Any]]:
     try:
         with counted(len(settings)) as advance:
             for setting in settings:
-                file = folder / f"{_key(setting, code)}.json"
-                row = _kept(file)
+                file = folder / f"{row_key(setting, code)}.json"
+                row = kept_row(file)
                 if row is None:
                     row = _alone(setting)
                     if row["status"] == "ok":  # what failed is tried again
@@ -58,20 +57,6 @@ def _alone(setting: Setting) -> dict[str, Any]:
             return failed(setting, str(error))
 
 
-def _key(setting: Setting, code: str) -> str:
-    """Return what a row is kept under."""
-    return hashlib.sha256(f"{json.dumps(msgspec.structs.asdict(setting))},{code}".encode()).hexdigest()[:32]
-
-
-def _kept(file: Path) -> dict[str, Any] | None:
-    """Return a row that was finished; a damaged file is as none."""
-    try:
-        row = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return row if isinstance(row, dict) and row.get("status") == "ok" else None
-
-
 def write_rows(out: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write ``results.csv``, whole or not at all."""
     import pandas as pd
@@ -89,14 +74,6 @@ def read_rows(out: Path) -> list[dict[str, Any]]:
     FormatError
         It is not there, or is no file of this study.
     """
-    import pandas as pd
-
-    file = out / "results.csv"
-    if not file.is_file():
-        raise FormatError(f"{file} is not there; run without --draw first, or name the folder of results with --out")
-    frame = pd.read_csv(file, keep_default_na=True)
-    missing = [name for name in (*FIGURES, "series", "status") if name not in frame]
-    if missing:
-        raise FormatError(f"{file} is no file of results of this study: it has no column {missing[0]!r}")
+    frame = read_frame(out / "results.csv", (*FIGURES, "series", "status"))
     frame = frame.astype(object).where(frame.notna(), None)
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]

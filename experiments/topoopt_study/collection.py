@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from experiments.isolation import EndedError
 from experiments.parallel import outcomes
 from experiments.progress import counted
 from experiments.runner.sources import code_behind
+from experiments.study_rows import kept_row, row_key
 from experiments.topoopt_study.measure import attempt, failed
 from experiments.topoopt_study.rows import write_results
 from experiments.topoopt_study.settings import Setting
@@ -49,7 +47,7 @@ def collect(settings: Sequence[Setting], out: Path, jobs: int) -> list[dict[str,
     folder.mkdir(parents=True, exist_ok=True)
     code = code_behind(attempt.__module__, _APART)
     files = [folder / f"{_key(setting, code)}.json" for setting in settings]
-    rows: list[dict[str, Any] | None] = [_kept(file) for file in files]
+    rows: list[dict[str, Any] | None] = [kept_row(file) for file in files]
     todo = [at for at, row in enumerate(rows) if row is None]
     try:
         with closing(outcomes(attempt, [settings[at] for at in todo], jobs)) as found, counted(len(todo)) as advance:
@@ -76,16 +74,4 @@ def _described(setting: Setting) -> str:
 
 def _key(setting: Setting, code: str) -> str:
     """Return what a row is kept under: the setting, the code, and the files of its workload and of the prices."""
-    digest = hashlib.sha256(f"{json.dumps(msgspec.structs.asdict(setting))},{code}".encode())
-    for file in (shipped()[setting.workload], PRICES):
-        digest.update(file.read_bytes())
-    return digest.hexdigest()[:32]
-
-
-def _kept(file: Path) -> dict[str, Any] | None:
-    """Return a row that was finished; a damaged file is as none."""
-    try:
-        row = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return row if isinstance(row, dict) and row.get("status") == "ok" else None
+    return row_key(setting, code, (shipped()[setting.workload], PRICES))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from experiments.study_rows import read_frame
 from experiments.tables.rows import Row, plain
 from experiments.topoopt_study.networks import NETWORKS
 from experiments.topoopt_study.settings import Setting
 from topologies.atomic import atomic_path
-from topologies.exceptions import FormatError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,19 +95,7 @@ def read_results(folder: Path) -> pd.DataFrame:
     FormatError
         It is not there, or is no file of this study.
     """
-    import pandas as pd
-
-    file = folder / "results.parquet"
-    if not file.is_file():
-        raise FormatError(f"{file} is not there; run without --draw first, or name the folder of results with --out")
-    try:
-        frame = pd.read_parquet(file)
-    except Exception as error:  # each reader has errors of its own
-        raise FormatError(f"{file} is no results file: {' '.join(str(error).split())[:200]}") from error
-    for name in (*_SETTING, *FIGURES, *LISTS, "status", "reason"):
-        if name not in frame:
-            raise FormatError(f"{file} is no file of results of this study: it has no column {name!r}")
-    return frame
+    return read_frame(folder / "results.parquet", (*_SETTING, *FIGURES, *LISTS, "status", "reason"))
 
 
 def rows_of(frame: pd.DataFrame) -> list[Row]:
