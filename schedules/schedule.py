@@ -250,7 +250,9 @@ class Schedule:
 
 def _narrowed(column: np.ndarray, name: str, limit: int) -> np.ndarray:
     """Return the column in 16 or 32 bits, whichever holds ids below `limit`; refuse ids out of range."""
-    array = np.asarray(column).reshape(-1)
+    array = np.asarray(column)
+    if array.ndim != 1:
+        array = array.reshape(-1)
     if array.size and array.dtype.kind not in "iu":
         raise ScheduleError(f"schedule column {name}: expected integers, found {array.dtype}")
     signed = array.dtype.kind == "i"

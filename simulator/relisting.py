@@ -43,15 +43,19 @@ def relist(schedule: Schedule, size: int, model: LinkModel | None = None) -> Sch
         A link carried two deliveries in another order than that in which some hop must see them; no list can say so.
     """
     times = timeline(schedule, size, model)
-    hops = np.arange(schedule.num_hops)
-    head = hops.copy()  # of a message: its first hop, so that its members stand together
+    keys = [times.start_ps]
+    holds = times.release_ps > times.start_ps
+    if not holds.all():
+        # What holds its link for no time goes before what starts at the same instant and does.
+        keys.insert(0, holds)
     if schedule.message is not None:
-        named = schedule.message >= 0
-        first = np.full(int(schedule.message.max(initial=0)) + 1, len(hops))
-        np.minimum.at(first, schedule.message[named], hops[named])
+        head = np.arange(schedule.num_hops)  # of a message: its first hop, so that its members stand together
+        named = np.flatnonzero(schedule.message >= 0)
+        first = np.full(int(schedule.message.max(initial=0)) + 1, len(head))
+        np.minimum.at(first, schedule.message[named], named)
         head[named] = first[schedule.message[named]]
-    # What holds its link for no time goes before what starts at the same instant and does.
-    by_start = np.lexsort((hops, head, times.release_ps, times.start_ps))
+        keys.insert(0, head)
+    by_start = np.lexsort(keys)
     for result in _listings(times, by_start):
         if schedule.message is None or _runs(result, size, model):
             return result

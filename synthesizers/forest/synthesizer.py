@@ -19,6 +19,7 @@ from schedules import Collective, Schedule, collective
 from schedules.kinds import ROOTED
 from simulator import bound, simulate_us
 from synthesizers.base import OptionsBase, Synthesizer
+from synthesizers.opposite_links import opposite_links
 from synthesizers.problem import Problem
 from synthesizers.tuning import Pieces, fastest, tuned
 from topologies import Topology, mesh, require_connected
@@ -178,7 +179,6 @@ def _per_root(trees: Trees) -> int:
 def _ways(problem: Problem, group: tuple[int, ...], trees: int | None) -> tuple[Trees | None, Trees | None]:
     """Return the trees of one group over which data goes down from the roots, and up to them."""
     from synthesizers.forest.spanning import spanning_trees
-    from synthesizers.forest.trees import opposite_links
 
     topology, links = _own_part(problem, group)
     roots = (group[problem.collective.root],) if problem.collective.kind in ROOTED else None

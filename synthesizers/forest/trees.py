@@ -61,26 +61,6 @@ class Trees:
         return Trees(self.root, self.tree[::-1], self.target[::-1], self.source[::-1], start, self.links[::-1])
 
 
-def opposite_links(topology: Topology) -> np.ndarray | None:
-    """Return for each link one that is as fast the other way, each once; None where cables differ in their directions.
-
-    Trees renumbered so are trees of the reversed network.
-    """
-    key = topology.bytes_per_s, topology.latency_ps
-    there = np.lexsort((*key, topology.dst, topology.src))
-    back = np.lexsort((*key, topology.src, topology.dst))
-    alike = (
-        np.array_equal(topology.src[there], topology.dst[back])
-        and np.array_equal(topology.dst[there], topology.src[back])
-        and np.array_equal(topology.bytes_per_s[there], topology.bytes_per_s[back])
-    )
-    if not alike:
-        return None
-    opposite = np.empty(topology.num_links, np.int64)
-    opposite[there] = back
-    return opposite
-
-
 def on_links(topology: Topology, roots: Sequence[int], edges: Sequence[Sequence[Route]]) -> Trees:
     """Return trees given by the routes of their edges, each spread over parallel links as these are fast.
 

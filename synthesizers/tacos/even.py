@@ -1,17 +1,21 @@
 """The matching of TACOS on even networks: all links take equally long, so events are steps and nothing needs a queue.
 
 The choices of `synthesizers.tacos.matching` with the rule ``oldest``, made for networks of tens of thousands of NPUs,
-where waiting for memory is what takes time. Logs are cut into pieces of a cache line, and the pieces that all NPUs
-fill at about the same time lie together, so a step works in one stretch of memory. The words that an NPU will look at
-are asked for while those before it choose.
+where waiting for memory is what takes time. A link takes the first entry of its source's log that its destination
+lacks, and most sources are some steps ahead of what their links have taken. So an NPU can often choose for many steps
+in one visit, while its row of holdings is at hand, before its neighbours have made theirs: what a link finds in the
+part of the log that is known already is what it would find in all of it. Where a link finds nothing there, and its
+source has yet to come to that step, the NPU undoes the step and is visited again.
 
-Within a step every NPU sees the logs as they were before it, so NPUs may choose in any order, on any number of threads.
+So the schedule is the one of step after step, in whatever order NPUs are visited, on any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from dataclasses import dataclass
+from functools import partial
 
 import numba
 import numpy as np
@@ -19,13 +23,14 @@ from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.extending import intrinsic
 
-#: Networks of fewer NPUs are matched by one thread: there a step is over before two have met.
+#: Networks of fewer NPUs are matched by one thread: there a round is over before two have met.
 SHARED_FROM = 3000
 
-_PIECE = 32  # log entries that lie together; a power of two
-_SHIFT = _PIECE.bit_length() - 1
-_AHEAD = 6  # entries per link whose words are asked for ahead
-_DISTANCE = 8  # NPUs ahead
+#: Steps of a round: all NPUs end one before any begins the next, so that hops can be put in order.
+ROUND = 16
+
+_LOOKS = 8  # log entries that are looked at together
+
 PREFETCH_FROM = 2**16  # words of holdings; fewer stay in a core's own cache
 
 
@@ -46,6 +51,16 @@ def _prefetch(context, array, index):  # noqa: ARG001
     return types.void(array, index), emit
 
 
+@intrinsic
+def _lowest(context, word):  # noqa: ARG001
+    """Return the place of the lowest bit set in a word that is not zero."""
+
+    def emit(context, builder, signature, arguments):  # noqa: ARG001
+        return builder.cttz(arguments[0], ir.IntType(1)(True))
+
+    return types.uint64(word), emit
+
+
 @numba.njit(cache=True, nogil=True)
 def turn(seed, npu, event):
     """Return 32 hashed bits of three numbers (splitmix64)."""
@@ -57,103 +72,190 @@ def turn(seed, npu, event):
 
 
 @numba.njit(cache=True, nogil=True)
-def _entry(npu, number, stride):
-    """Return where entry `number` of an NPU's log is."""
-    return np.uint64((number >> _SHIFT) * stride + (npu << _SHIFT) + (number & (_PIECE - 1)))
-
-
-@numba.njit(cache=True, nogil=True)
-def _begin(num_npus, first_start, first_chunks, have, words, log, ends):
+def _begin(num_chunks, first_start, first_chunks, words, have, log, ends):
     """Enter what NPUs hold at the start."""
-    for npu in range(num_npus):
+    for npu in range(len(ends)):
         for entry in range(first_start[npu], first_start[npu + 1]):
             c = np.uint64(first_chunks[entry])
-            log[_entry(npu, np.int64(entry - first_start[npu]), num_npus << _SHIFT)] = c
+            log[npu * num_chunks + entry - first_start[npu]] = c
             have[np.uint64(npu * words) + (c >> np.uint64(6))] |= np.uint64(1) << (c & np.uint64(63))
-        ends[:, npu] = first_start[npu + 1] - first_start[npu]
+        ends[npu, 0] = first_start[npu + 1] - first_start[npu]
 
 
 @numba.njit(cache=True, nogil=True)
-def _prefetch_for(d, words, have, log, source, pointer, in_start, stride):
-    """Ask for the words that NPU d will probably look at: of the next entries of each in-link."""
+def _ask_for(d, steps, num_chunks, words, have, log, ends, done, source, pointer, in_start, picked):
+    """Ask for what a visit of NPU d will look at: its row, its log's end, and its sources' logs."""
     row = np.uint64(d * words)
-    for place in range(in_start[d], in_start[d + 1]):
-        index = _entry(np.int64(source[place]), np.int64(pointer[place]), stride)
-        for _ in range(_AHEAD):
-            # Past the log's end this is any word, which is asked for in vain: there is no harm in it.
-            _prefetch(have, row + (np.uint64(log[index]) >> np.uint64(6)))  # type: ignore[call-arg]  # the context is numba's
-            index += np.uint64(1)
+    for line in range((words + 7) >> 3):
+        _prefetch(have, row + np.uint64(line << 3))  # type: ignore[call-arg]  # the context is numba's
+    own = ends[d, done[d]]
+    low, high = np.int64(in_start[d]), np.int64(in_start[d + 1])
+    flat = ends.reshape(-1)
+    for place in range(low, high):
+        u = np.int64(source[place])
+        entry = np.uint64(u * num_chunks + np.int64(pointer[place]))
+        news = np.uint64(d * num_chunks + np.int64(own) + ((place - low) << 5))
+        for line in range(2):
+            _prefetch(log, entry + np.uint64(line << 5))  # type: ignore[call-arg]
+        _prefetch(log, news)  # type: ignore[call-arg]
+        _prefetch(flat, np.uint64(u * ends.shape[1]))
+        _prefetch(picked, np.uint64(place * steps))
 
 
 @numba.njit(cache=True, nogil=True)
-def choose(
-    step, seed, active, count, num_chunks, words, have, log, ends, source, pointer, in_start, in_links, ahead,
-    hop_chunk, hop_link, first_hop,
+def sweep(
+    base, steps, seed, waiting, count, ended, num_ended, first, last, num_chunks, words, have, log, ends, done, seen,
+    source, pointer, in_start, in_links, ahead, picked, totals,
 ):  # fmt: skip
-    """Let the first `count` NPUs of `active` choose; drop those that hold all; return (left active, end of hops)."""
-    now, then = ends[step & 1], ends[(step + 1) & 1]
+    """Let the first `count` NPUs of `waiting` choose for as many steps of a round as they can.
+
+    Those that end the round go from `waiting` to `ended`, which has `num_ended` so far, in the order in which they do.
+    Returns how many still wait, and how many have ended.
+
+    `ends[d, j]` is the length of NPU d's log before step j of the round, known up to j = `done[d]`; of NPUs outside
+    first…last−1, which other threads visit, up to `seen`. `picked` are the links by which a log's new entries come;
+    `totals[j]` counts the hops of step j.
+    """
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
-    stride = np.int64(now.size) << _SHIFT
-    jump = np.uint64(stride - _PIECE)
-    left = 0
-    hop = np.uint64(first_hop)
+    widest = np.int64(0)
     for index in range(count):
-        if ahead and index + _DISTANCE < count:
-            _prefetch_for(np.int64(active[index + _DISTANCE]), words, have, log, source, pointer, in_start, stride)
-        d = np.int64(active[index])
-        own = np.int64(now[d])
-        if own == num_chunks:
-            then[d] = own
-            continue
-        active[left] = d
-        left += 1
-        row = np.uint64(d * words)
-        low, high = in_start[d], in_start[d + 1]
-        # In-links in hashed rotation: none is always first.
-        place = low + np.int64((turn(seed, d, step) * np.uint64(high - low)) >> np.uint64(32))
-        for _ in range(high - low):
-            u = np.int64(source[place])
-            at, end = np.uint64(pointer[place]), np.uint64(now[u])
-            entry = _entry(u, np.int64(at), stride)
-            while at < end:
-                c = np.uint64(log[entry])
-                at += one
-                entry += one
-                if not at & np.uint64(_PIECE - 1):
-                    entry += jump
-                slot = row + (c >> six)
-                word, bit = have[slot], one << (c & low_bits)
-                if not word & bit:
-                    have[slot] = word | bit
-                    log[_entry(d, own, stride)] = c
-                    own += 1
-                    hop_chunk[hop] = c
-                    hop_link[hop] = in_links[place]
-                    hop += one
+        widest = max(widest, np.int64(in_start[waiting[index] + 1] - in_start[waiting[index]]))
+    # Of the in-links of the visited NPU: where each is in its source's log, and was before the step; up to which step
+    # the source's log is known, and how long it is then.
+    at_of, before, known_of, end_of = np.empty((4, widest), np.int64)
+    left = 0
+    for index in range(count):
+        d = np.int64(waiting[index])
+        step = np.int64(done[d])
+        if ahead and index + 2 < count:
+            later = np.int64(waiting[index + 2])
+            _prefetch(pointer, np.uint64(in_start[later]))  # type: ignore[call-arg]  # the context is numba's
+            _prefetch(source, np.uint64(in_start[later]))
+            _prefetch(in_links, np.uint64(in_start[later]))
+            _ask_for(np.int64(waiting[index + 1]), steps, num_chunks, words, have, log, ends, done, source, pointer,
+                     in_start, picked)  # fmt: skip
+        row, own_log = np.uint64(d * words), np.uint64(d * num_chunks)
+        low = np.int64(in_start[d])
+        degree = np.int64(in_start[d + 1]) - low
+        for port in range(degree):
+            u = np.int64(source[low + port])
+            at_of[port] = pointer[low + port]
+            known_of[port] = done[u] if first <= u < last else seen[u]
+            end_of[port] = ends[u, known_of[port]]
+        own = np.int64(ends[d, step])
+        news = np.int64(low * steps) - np.int64(ends[d, 0])
+        while step < steps and own < num_chunks:
+            stuck = False
+            for port in range(degree):
+                before[port] = at_of[port]
+                stuck |= (known_of[port] < step) & (at_of[port] >= end_of[port])
+            if stuck:
+                break
+            # In-links in hashed rotation: none is always first.
+            turned = np.int64((turn(seed, d, base + step) * np.uint64(degree)) >> np.uint64(32))
+            for _ in range(degree):
+                u = np.int64(source[low + turned])
+                at = np.uint64(at_of[turned])
+                end = np.uint64(end_of[turned] if known_of[turned] <= step else np.int64(ends[u, step]))
+                entry = np.uint64(u * num_chunks)
+                stuck = known_of[turned] < step
+                while at < end:
+                    # Eight entries at a time, without a branch: which are lacking is as good as random.
+                    lacking = np.uint64(0)
+                    for look in range(_LOOKS):
+                        c = np.uint64(log[entry + at + np.uint64(look)])
+                        lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
+                    if end - at < np.uint64(_LOOKS):
+                        lacking &= (one << (end - at)) - one
+                    if lacking:
+                        at += _lowest(lacking)  # type: ignore[call-arg]  # the context is numba's
+                        c = np.uint64(log[entry + at])
+                        at += one
+                        have[row + (c >> six)] |= one << (c & low_bits)
+                        log[own_log + np.uint64(own)] = c
+                        picked[news + own] = in_links[low + turned]
+                        own += 1
+                        stuck = False
+                        break
+                    at += np.uint64(_LOOKS)
+                at_of[turned] = np.int64(min(at, end))
+                if stuck:
                     break
-            pointer[place] = at
-            place += 1
-            if place == high:
-                place = low
-        then[d] = own
-    return left, np.int64(hop)
+                turned += 1
+                if turned == degree:
+                    turned = np.int64(0)
+            if stuck:
+                at_of[:degree] = before[:degree]
+                while own > ends[d, step]:
+                    own -= 1
+                    c = np.uint64(log[own_log + np.uint64(own)])
+                    have[row + (c >> six)] &= ~(one << (c & low_bits))
+                break
+            totals[step] += own - np.int64(ends[d, step])
+            step += 1
+            ends[d, step] = own
+        for port in range(degree):
+            pointer[low + port] = at_of[port]
+        if own == num_chunks:
+            ends[d, step:] = own
+            step = steps
+        done[d] = step
+        if step < steps:
+            waiting[left] = d
+            left += 1
+        else:
+            ended[num_ended] = d
+            num_ended += 1
+    return left, num_ended
 
 
 @numba.njit(cache=True, nogil=True)
-def _alone(
-    seed, max_steps, active, num_chunks, words, have, log, ends, source, pointer, in_start, in_links, ahead, hop_chunk,
-    hop_link,
-):  # fmt: skip
-    """Make all steps on one thread; return (hops, steps)."""
-    hops, step, count = 0, 0, len(active)
-    while hops < len(hop_chunk) and step < max_steps:
-        before = hops
-        count, hops = choose(step, seed, active, count, num_chunks, words, have, log, ends, source, pointer, in_start,
-                             in_links, ahead, hop_chunk, hop_link, before)  # fmt: skip
-        if hops == before:
-            break
-        step += 1
-    return hops, step
+def _emit(steps, num_chunks, log, ends, done, in_start, picked, hop_chunk, hop_link, npus, positions):
+    """Write the hops of a round, step after step; begin the next; drop NPUs that hold all, return how many are left."""
+    left = 0
+    for index in range(len(npus)):
+        d = np.int64(npus[index])
+        own_log, start = d * num_chunks, np.int64(ends[d, 0])
+        news = np.int64(in_start[d]) * steps - start
+        for step in range(steps):
+            hop = positions[step]
+            for entry in range(np.int64(ends[d, step]), np.int64(ends[d, step + 1])):
+                hop_chunk[hop] = log[own_log + entry]
+                hop_link[hop] = picked[news + entry]
+                hop += 1
+            positions[step] = hop
+        ends[d, 0] = ends[d, steps]
+        if ends[d, 0] < num_chunks:
+            npus[left] = d
+            left += 1
+            done[d] = 0
+        else:
+            ends[d, :] = num_chunks  # and `done` stays: all is known of it, forever
+            done[d] = ends.shape[1] - 1
+    return left
+
+
+@dataclass
+class _Part:
+    """The NPUs of one thread in one round."""
+
+    npus: np.ndarray  # that lack something, ascending
+    waiting: np.ndarray  # those that have not ended the round, first those to visit first
+    totals: np.ndarray  # hops of each step
+    count: int = 0
+    num_ended: int = 0
+
+    def __post_init__(self) -> None:
+        self.count = len(self.waiting)
+        self.ended = np.empty_like(self.waiting)
+        self.span = (int(self.npus[0]), int(self.npus[-1]) + 1) if len(self.npus) else (0, 0)
+
+    def visit(self, base: int, steps: int, seed: int, state: tuple, picked: np.ndarray) -> None:
+        """Visit all that wait, once."""
+        self.count, self.num_ended = sweep(  # type: ignore[call-arg]  # of what numba compiles
+            base, steps, seed, self.waiting, self.count, self.ended, self.num_ended, *self.span, *state, picked,
+            self.totals,
+        )  # fmt: skip
 
 
 def match_even(
@@ -175,52 +277,40 @@ def match_even(
     words = (num_chunks + 63) >> 6
     # Made by numpy, which asks the system for large pages: with small ones most looks would wait for the page table.
     have = np.zeros(num_npus * words, np.uint64)  # held or awaited
-    log = np.empty(log_entries(num_npus, num_chunks), hop_chunk.dtype)
-    ends = np.zeros((2, num_npus), np.uint32)  # of the logs, before even and before odd steps
-    _begin(num_npus, first_start, first_chunks, have, words, log, ends)
-    source = src[in_links].astype(np.uint32)
-    pointer = np.zeros(len(in_links), np.uint32)
-    state = (num_chunks, words, have, log, ends, source, pointer, in_start, in_links, len(have) > PREFETCH_FROM)
-    if threads <= 1:
-        active = np.arange(num_npus, dtype=np.uint32)
-        return _alone(seed, max_steps, active, *state, hop_chunk, hop_link)
-    cuts = np.searchsorted(in_start[: num_npus + 1], np.linspace(0, len(in_links), threads + 1)[1:-1])
-    parts = [np.arange(low, high, dtype=np.uint32) for low, high in zip([0, *cuts], [*cuts, num_npus], strict=True)]
-    found = np.zeros((2, threads), np.int64)  # hops of each part, in even and in odd steps
-    barrier = Barrier(threads)
-
-    def choosing(part: int) -> tuple[int, int]:
-        """Make the choices of one part of the NPUs, in step with the other threads."""
-        active, count = parts[part], len(parts[part])
-        low, high = (in_start[active[0]], in_start[active[-1] + 1]) if count else (0, 0)
-        chunk, link = np.empty(high - low, hop_chunk.dtype), np.empty(high - low, hop_link.dtype)
-        hops = step = 0
-        try:
-            while hops < len(hop_chunk) and step < max_steps:
-                count, made = choose(step, seed, active, count, *state, chunk, link, 0)
-                found[step & 1, part] = made
-                barrier.wait()
-                before, everyone = hops + int(found[step & 1, :part].sum()), int(found[step & 1].sum())
-                hop_chunk[before : before + made] = chunk[:made]
-                hop_link[before : before + made] = link[:made]
-                if not everyone:
-                    break
-                hops += everyone
-                step += 1
-        except BaseException:
-            barrier.abort()
-            raise
-        return hops, step
-
+    log = np.zeros(num_npus * num_chunks + _LOOKS, hop_chunk.dtype)  # a look past its end finds a chunk too
+    ends = np.zeros((num_npus, ROUND + 1), np.uint32)
+    done, seen = np.zeros((2, num_npus), np.uint8)
+    _begin(num_chunks, first_start, first_chunks, words, have, log, ends)
+    source, pointer = src[in_links].astype(np.uint32), np.zeros(len(in_links), np.uint32)
+    picked = np.empty(len(in_links) * ROUND, hop_link.dtype)
+    ahead = len(have) > PREFETCH_FROM
+    state = (num_chunks, words, have, log, ends, done, seen, source, pointer, in_start, in_links, ahead)
+    npus = order = np.arange(num_npus, dtype=np.uint32)  # that lack something: ascending, and as they ended a round
+    hops = taken = base = 0
     with ThreadPoolExecutor(threads) as pool:
-        outcomes = [pool.submit(choosing, part) for part in range(threads)]
-        try:
-            return outcomes[0].result()
-        except BaseException:
-            barrier.abort()  # Ctrl-C, say: the threads must not go on
-            raise
-
-
-def log_entries(num_npus, num_chunks):
-    """Return the entries that the logs of all NPUs take, and those into which a link may look ahead."""
-    return (num_npus * ((num_chunks >> _SHIFT) + 1) << _SHIFT) + _AHEAD
+        at_once: Callable = pool.map if threads > 1 else map
+        while hops < len(hop_chunk) and base < max_steps:
+            steps = min(ROUND, max_steps - base)
+            parts = []
+            for mine in np.array_split(npus, threads):
+                here = (order >= mine[0]) & (order <= mine[-1]) if len(mine) else order < 0
+                parts.append(_Part(mine, order[here], np.zeros(steps, np.int64)))
+            visit = partial(_Part.visit, base=base, steps=steps, seed=seed, state=state, picked=picked)
+            while any(part.count for part in parts):
+                list(at_once(visit, parts))
+                seen[:] = done
+            totals = np.array([part.totals for part in parts])
+            made = totals.sum(axis=0)
+            if not made.any():
+                break
+            positions = hops + np.cumsum(made) - made + np.cumsum(totals, axis=0) - totals
+            emit = partial(_emit, steps, num_chunks, log, ends, done, in_start, picked, hop_chunk, hop_link)
+            left = list(at_once(emit, [part.npus for part in parts], positions))
+            npus = np.concatenate([part.npus[:count] for part, count in zip(parts, left, strict=True)])
+            order = np.concatenate([part.ended for part in parts])
+            order = order[done[order] == 0]
+            seen[:] = done
+            hops += int(made.sum())
+            taken = base + int(np.flatnonzero(made)[-1]) + 1
+            base += steps
+    return hops, taken

@@ -117,7 +117,7 @@ class Network:
         """Return (gate_of, box_of, num_boxes) for the kernel; no boxes unless chunks enter each of them once."""
         gate_of = np.full(self.topology.num_links, -1, np.int32)
         if not once:
-            return gate_of, self.boxes[:0], 0
+            return gate_of, np.empty((0, self.topology.num_npus), np.int32), 0
         for boxes in self.boxes:  # the largest boxes that a link leads between are the last to be written
             across = boxes[self.topology.src] != boxes[self.topology.dst]
             gate_of[across] = boxes[self.topology.dst[across]]
@@ -127,19 +127,25 @@ class Network:
     def ingress_bound_ps(self) -> int:
         """The time before which the in-links of some NPU cannot have brought what it wants: reaching it is optimal."""
         topology = self.topology
-        in_start, in_links, first_start, *_ = self._columns
-        wanted = len(self.holders) - np.diff(first_start)
-        low = np.zeros(topology.num_npus, np.int64)
-        fastest = np.zeros(topology.num_npus, np.int64)
-        fed = np.flatnonzero(np.diff(in_start))
-        fastest[fed] = self.duration[in_links[in_start[fed]]]
-        high = fastest * wanted
+        wanted = len(self.holders) - np.bincount(self.holders, minlength=topology.num_npus)
+        # A link that takes no time (no latency, no bytes) brings at once all that is wanted; no link brings nothing.
+        wanted[topology.dst[self.duration == 0]] = 0
+        links_in = np.bincount(topology.dst, minlength=topology.num_npus)
+        wanted[links_in == 0] = 0
+        rate = np.bincount(topology.dst, 1 / np.maximum(self.duration, 1), topology.num_npus)
+        rate[links_in == 0] = 1
+        # Rounded down, each link brings at most one chunk less than its rate says. Floats are right to 15 digits; what
+        # takes longer than any schedule may need not be known.
+        low = np.floor(np.minimum(wanted / rate * (1 - 1e-9), 2.0**61)).astype(np.int64)
+        high = np.ceil(np.minimum((wanted + links_in) / rate * (1 + 1e-9), 2.0**61)).astype(np.int64)
+        high[wanted == 0] = low[wanted == 0]
+        worst = np.flatnonzero(high >= low.max(initial=0))  # the others end before
+        links = np.flatnonzero(np.isin(topology.dst, worst))
+        into, duration = np.searchsorted(worst, topology.dst[links]), np.maximum(self.duration[links], 1)
+        low, high, wanted = low[worst], high[worst], wanted[worst]
         while (low < high).any():
             middle = (low + high) // 2
-            # A link that takes no time (no latency, no bytes) brings at once all that is wanted.
-            count = np.where(self.duration > 0, middle[topology.dst] // np.maximum(self.duration, 1), len(self.holders))
-            arrived = np.bincount(topology.dst, count, topology.num_npus)
-            enough = arrived >= wanted
+            enough = np.bincount(into, middle[into] // duration, len(worst)) >= wanted
             high = np.where(enough, middle, high)
             low = np.where(enough, low, np.minimum(middle + 1, high))
         return int(high.max(initial=0))
@@ -149,12 +155,12 @@ class Network:
         npus, chunks = self.topology.num_npus, len(self.holders)
         chunk_bytes, link_bytes = (column.itemsize for column in self._column_types)
         holdings = npus * ((chunks + 63) // 64) * 8 * (2 if trial.skip_slow else 1)
-        # A link has a few words of its own; in a step all may have a hop that is not yet in the columns.
+        # NPUs and links have some words of their own, and the hops of a round that are not yet in the columns.
         return (
             self.transfers * (chunk_bytes + link_bytes)
-            + npus * (chunks + 64) * chunk_bytes
+            + npus * chunks * chunk_bytes
             + holdings
-            + (64 * self.topology.num_links)
+            + 128 * (npus + self.topology.num_links)
         )
 
     @property

@@ -20,6 +20,7 @@ from schedules import Collective, Schedule
 from schedules import collective as collective_named
 from simulator import simulate_ps
 from synthesizers.base import OptionsBase, Synthesizer, parse_options
+from synthesizers.opposite_links import opposite_links
 from synthesizers.problem import Problem
 from synthesizers.sends import on_routes
 from synthesizers.tacos.network import RULES, Network
@@ -215,7 +216,13 @@ def _both_ways(
     if collective.kind != "all_reduce":
         return spread(collective, topology)
     gathering = Collective("all_gather", collective.num_npus, collective.groups, collective.chunks)
-    gathered, mirrored = spread(gathering, topology), spread(gathering, topology.reversed())
+    gathered, back = spread(gathering, topology), opposite_links(topology)
+    if back is None:
+        mirrored = spread(gathering, topology.reversed())
+    else:
+        link = back.astype(gathered.link.dtype)[gathered.link]
+        link.setflags(write=False)
+        mirrored = gathered.replaced(topology=topology.reversed(), link=link)
     joined = mirrored.reverse().then(gathered)
     notes = dict(gathered.notes)
     if "planned_us" in notes:

@@ -214,6 +214,23 @@ class TestEquality:
         assert not again.chunk.flags.writeable
 
 
+class TestOwnership:
+    """Whose memory the columns are in."""
+
+    def test_given_away(self):
+        """A read-only column that owns its memory, in the type that is stored, is taken over; others are copied."""
+        topology = ring(4)
+        chunk, link = np.array([0, 1], np.uint16), np.array([0, 2], np.uint16)
+        mine = Schedule(topology, collective("all_gather", 4), chunk, link)
+        assert not np.shares_memory(mine.chunk, chunk)
+        for column in (chunk, link):
+            column.setflags(write=False)
+        given = Schedule(topology, collective("all_gather", 4), chunk, link)
+        assert given.chunk is chunk
+        assert given.link is link
+        assert not np.shares_memory(Schedule(topology, given.collective, chunk[:], link[:]).chunk, chunk)
+
+
 class TestChanges:
     """Copies with other hops or fields."""
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from synthesizers.tacos import even, matching, relays, translated, twin
 from synthesizers.tacos.network import RULES, Network
-from topologies import Paths, Topology, mesh, ring, torus
+from topologies import Paths, Topology, mesh, parse_topology, ring, torus
 
 NEVER = 2**62
 
@@ -126,6 +126,22 @@ class TestSearch:
 
 
 class TestMatchEven:
+    @pytest.mark.parametrize("threads", [1, 2, 3])
+    @pytest.mark.parametrize(
+        "name", ["mesh:11x13", "torus:10x10", "mesh:5x5x5", "line:70", "ring_one_way:67", "dragonfly:4x9", "kautz:24x2"]
+    )
+    def test_long(self, name, threads):
+        """Over many rounds, in which NPUs wait for each other and are visited again, choices are those step by step."""
+        topology = parse_topology(name)
+        # Unlike numbers of chunks, so that some NPUs are done long before others.
+        holders = np.sort(np.random.default_rng(7).integers(0, topology.num_npus // 2, 3 * topology.num_npus))
+        network = Network(topology, holders, 1000)
+        shared = functools.partial(even.match_even, threads=threads)
+        found = outcome(shared, network, stepped(network, 5, NEVER))
+        assert found[0] == network.transfers
+        assert found[1] > even.ROUND
+        assert found == outcome(twin.match_even, network, stepped(network, 5, NEVER))
+
     @thorough
     @given(networks(alike=True), seeds, st.sampled_from([NEVER, 0, 1, 3]))
     def test_twins(self, network, seed, max_steps):

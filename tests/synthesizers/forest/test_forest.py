@@ -9,7 +9,7 @@ from schedules import collective, verify
 from simulator import LinkModel, algbw_gbps, bound, rsag_bound_us, simulate_us
 from synthesizers import Problem, parse_options
 from synthesizers.forest import Forest
-from synthesizers.forest.trees import opposite_links
+from synthesizers.opposite_links import opposite_links
 from topologies import parse_topology
 from topologies.exceptions import OptionError
 
