@@ -23,6 +23,8 @@ from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
 from numba import types
 from numba.extending import intrinsic
 
+from synthesizers.tacos.logs import Logs, room_needed
+
 #: Networks of fewer NPUs are matched by one thread: there a round is over before two have met.
 SHARED_FROM = 3000
 
@@ -30,6 +32,7 @@ SHARED_FROM = 3000
 ROUND = 16
 
 _LOOKS = 8  # log entries that are looked at together
+_FEW = 4  # with fewer known entries left than that it is better to wait than to find that they do not do
 
 PREFETCH_FROM = 2**16  # words of holdings; fewer stay in a core's own cache
 
@@ -72,40 +75,41 @@ def turn(seed, npu, event):
 
 
 @numba.njit(cache=True, nogil=True)
-def _begin(num_chunks, first_start, first_chunks, words, have, log, ends):
+def _begin(first_start, first_chunks, words, have, log, log_start):
     """Enter what NPUs hold at the start."""
-    for npu in range(len(ends)):
+    for npu in range(len(log_start)):
         for entry in range(first_start[npu], first_start[npu + 1]):
             c = np.uint64(first_chunks[entry])
-            log[npu * num_chunks + entry - first_start[npu]] = c
+            log[log_start[npu] + entry - first_start[npu]] = c
             have[np.uint64(npu * words) + (c >> np.uint64(6))] |= np.uint64(1) << (c & np.uint64(63))
-        ends[npu, 0] = first_start[npu + 1] - first_start[npu]
 
 
 @numba.njit(cache=True, nogil=True)
-def _ask_for(d, steps, num_chunks, words, have, log, ends, done, source, pointer, in_start, picked):
+def _ask_for(
+    d, steps, words, have, log, log_start, log_mask, ends, done, source, pointer, in_start, picked
+):  # fmt: skip
     """Ask for what a visit of NPU d will look at: its row, its log's end, and its sources' logs."""
     row = np.uint64(d * words)
     for line in range((words + 7) >> 3):
         _prefetch(have, row + np.uint64(line << 3))  # type: ignore[call-arg]  # the context is numba's
-    own = ends[d, done[d]]
+    own = np.int64(ends[d, done[d]])
     low, high = np.int64(in_start[d]), np.int64(in_start[d + 1])
     flat = ends.reshape(-1)
     for place in range(low, high):
         u = np.int64(source[place])
-        entry = np.uint64(u * num_chunks + np.int64(pointer[place]))
-        news = np.uint64(d * num_chunks + np.int64(own) + ((place - low) << 5))
-        for line in range(2):
-            _prefetch(log, entry + np.uint64(line << 5))  # type: ignore[call-arg]
-        _prefetch(log, news)  # type: ignore[call-arg]
+        at = np.int64(pointer[place])
+        for line in range(0, 64, 32):
+            _prefetch(log, np.uint64(log_start[u] + ((at + line) & log_mask[u])))  # type: ignore[call-arg]
+        news = own + ((place - low) << 5)
+        _prefetch(log, np.uint64(log_start[d] + (news & log_mask[d])))  # type: ignore[call-arg]
         _prefetch(flat, np.uint64(u * ends.shape[1]))
         _prefetch(picked, np.uint64(place * steps))
 
 
 @numba.njit(cache=True, nogil=True)
 def sweep(
-    base, steps, seed, waiting, count, ended, num_ended, first, last, num_chunks, words, have, log, ends, done, seen,
-    source, pointer, in_start, in_links, ahead, picked, totals,
+    base, steps, seed, waiting, count, ended, num_ended, first, last, log, log_start, log_mask, num_chunks, words, have,
+    ends, done, seen, source, pointer, in_start, in_links, ahead, picked, totals,
 ):  # fmt: skip
     """Let the first `count` NPUs of `waiting` choose for as many steps of a round as they can.
 
@@ -123,6 +127,7 @@ def sweep(
     # Of the in-links of the visited NPU: where each is in its source's log, and was before the step; up to which step
     # the source's log is known, and how long it is then.
     at_of, before, known_of, end_of = np.empty((4, widest), np.int64)
+    log_of, mask_of = np.empty((2, widest), np.uint64)
     left = 0
     for index in range(count):
         d = np.int64(waiting[index])
@@ -132,9 +137,9 @@ def sweep(
             _prefetch(pointer, np.uint64(in_start[later]))  # type: ignore[call-arg]  # the context is numba's
             _prefetch(source, np.uint64(in_start[later]))
             _prefetch(in_links, np.uint64(in_start[later]))
-            _ask_for(np.int64(waiting[index + 1]), steps, num_chunks, words, have, log, ends, done, source, pointer,
-                     in_start, picked)  # fmt: skip
-        row, own_log = np.uint64(d * words), np.uint64(d * num_chunks)
+            _ask_for(np.int64(waiting[index + 1]), steps, words, have, log, log_start, log_mask, ends, done, source,
+                     pointer, in_start, picked)  # fmt: skip
+        row, own_log, own_mask = np.uint64(d * words), np.uint64(log_start[d]), np.uint64(log_mask[d])
         low = np.int64(in_start[d])
         degree = np.int64(in_start[d + 1]) - low
         for port in range(degree):
@@ -142,37 +147,39 @@ def sweep(
             at_of[port] = pointer[low + port]
             known_of[port] = done[u] if first <= u < last else seen[u]
             end_of[port] = ends[u, known_of[port]]
+            log_of[port], mask_of[port] = log_start[u], log_mask[u]
         own = np.int64(ends[d, step])
         news = np.int64(low * steps) - np.int64(ends[d, 0])
         while step < steps and own < num_chunks:
             stuck = False
             for port in range(degree):
                 before[port] = at_of[port]
-                stuck |= (known_of[port] < step) & (at_of[port] >= end_of[port])
+                stuck |= (known_of[port] < step) & (at_of[port] + _FEW > end_of[port])
             if stuck:
                 break
             # In-links in hashed rotation: none is always first.
             turned = np.int64((turn(seed, d, base + step) * np.uint64(degree)) >> np.uint64(32))
             for _ in range(degree):
-                u = np.int64(source[low + turned])
                 at = np.uint64(at_of[turned])
-                end = np.uint64(end_of[turned] if known_of[turned] <= step else np.int64(ends[u, step]))
-                entry = np.uint64(u * num_chunks)
+                end = np.uint64(end_of[turned])
+                if known_of[turned] > step:
+                    end = np.uint64(ends[source[low + turned], step])
+                entry, mask = log_of[turned], mask_of[turned]
                 stuck = known_of[turned] < step
                 while at < end:
                     # Eight entries at a time, without a branch: which are lacking is as good as random.
                     lacking = np.uint64(0)
                     for look in range(_LOOKS):
-                        c = np.uint64(log[entry + at + np.uint64(look)])
+                        c = np.uint64(log[entry + ((at + np.uint64(look)) & mask)])
                         lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
                     if end - at < np.uint64(_LOOKS):
                         lacking &= (one << (end - at)) - one
                     if lacking:
                         at += _lowest(lacking)  # type: ignore[call-arg]  # the context is numba's
-                        c = np.uint64(log[entry + at])
+                        c = np.uint64(log[entry + (at & mask)])
                         at += one
                         have[row + (c >> six)] |= one << (c & low_bits)
-                        log[own_log + np.uint64(own)] = c
+                        log[own_log + (np.uint64(own) & own_mask)] = c
                         picked[news + own] = in_links[low + turned]
                         own += 1
                         stuck = False
@@ -188,14 +195,14 @@ def sweep(
                 at_of[:degree] = before[:degree]
                 while own > ends[d, step]:
                     own -= 1
-                    c = np.uint64(log[own_log + np.uint64(own)])
+                    c = np.uint64(log[own_log + (np.uint64(own) & own_mask)])
                     have[row + (c >> six)] &= ~(one << (c & low_bits))
                 break
             totals[step] += own - np.int64(ends[d, step])
             step += 1
             ends[d, step] = own
         for port in range(degree):
-            pointer[low + port] = at_of[port]
+            pointer[low + port] = at_of[port] if own < num_chunks else num_chunks
         if own == num_chunks:
             ends[d, step:] = own
             step = steps
@@ -210,17 +217,19 @@ def sweep(
 
 
 @numba.njit(cache=True, nogil=True)
-def _emit(steps, num_chunks, log, ends, done, in_start, picked, hop_chunk, hop_link, npus, positions):
+def _emit(
+    steps, log, log_start, log_mask, num_chunks, ends, done, in_start, picked, hop_chunk, hop_link, npus, positions
+):  # fmt: skip
     """Write the hops of a round, step after step; begin the next; drop NPUs that hold all, return how many are left."""
     left = 0
     for index in range(len(npus)):
         d = np.int64(npus[index])
-        own_log, start = d * num_chunks, np.int64(ends[d, 0])
+        start = np.int64(ends[d, 0])
         news = np.int64(in_start[d]) * steps - start
         for step in range(steps):
             hop = positions[step]
             for entry in range(np.int64(ends[d, step]), np.int64(ends[d, step + 1])):
-                hop_chunk[hop] = log[own_log + entry]
+                hop_chunk[hop] = log[log_start[d] + (entry & log_mask[d])]
                 hop_link[hop] = picked[news + entry]
                 hop += 1
             positions[step] = hop
@@ -277,14 +286,21 @@ def match_even(
     words = (num_chunks + 63) >> 6
     # Made by numpy, which asks the system for large pages: with small ones most looks would wait for the page table.
     have = np.zeros(num_npus * words, np.uint64)  # held or awaited
-    log = np.zeros(num_npus * num_chunks + _LOOKS, hop_chunk.dtype)  # a look past its end finds a chunk too
     ends = np.zeros((num_npus, ROUND + 1), np.uint32)
+    ends[:, 0] = held = np.diff(first_start)
     done, seen = np.zeros((2, num_npus), np.uint8)
-    _begin(num_chunks, first_start, first_chunks, words, have, log, ends)
     source, pointer = src[in_links].astype(np.uint32), np.zeros(len(in_links), np.uint32)
+    out_places, out_start = np.argsort(source, kind="stable"), np.zeros(num_npus + 1, np.int64)
+    np.cumsum(np.bincount(source, minlength=num_npus), out=out_start[1:])
+    # As many entries as come in a round, the most that there are, and what links have yet to look at.
+    news = np.minimum(np.diff(in_start) * ROUND, num_chunks)
+    logs = Logs(num_npus, hop_chunk.dtype)
+    needed = held + news
+    logs.make_room(needed, held)
+    _begin(first_start, first_chunks, words, have, logs.entries, logs.start)
     picked = np.empty(len(in_links) * ROUND, hop_link.dtype)
     ahead = len(have) > PREFETCH_FROM
-    state = (num_chunks, words, have, log, ends, done, seen, source, pointer, in_start, in_links, ahead)
+    state = (num_chunks, words, have, ends, done, seen, source, pointer, in_start, in_links, ahead)
     npus = order = np.arange(num_npus, dtype=np.uint32)  # that lack something: ascending, and as they ended a round
     hops = taken = base = 0
     with ThreadPoolExecutor(threads) as pool:
@@ -295,7 +311,8 @@ def match_even(
             for mine in np.array_split(npus, threads):
                 here = (order >= mine[0]) & (order <= mine[-1]) if len(mine) else order < 0
                 parts.append(_Part(mine, order[here], np.zeros(steps, np.int64)))
-            visit = partial(_Part.visit, base=base, steps=steps, seed=seed, state=state, picked=picked)
+            log = (logs.entries, logs.start, logs.mask)
+            visit = partial(_Part.visit, base=base, steps=steps, seed=seed, state=(*log, *state), picked=picked)
             while any(part.count for part in parts):
                 list(at_once(visit, parts))
                 seen[:] = done
@@ -304,12 +321,15 @@ def match_even(
             if not made.any():
                 break
             positions = hops + np.cumsum(made) - made + np.cumsum(totals, axis=0) - totals
-            emit = partial(_emit, steps, num_chunks, log, ends, done, in_start, picked, hop_chunk, hop_link)
+            emit = partial(_emit, steps, *log, num_chunks, ends, done, in_start, picked, hop_chunk, hop_link)
             left = list(at_once(emit, [part.npus for part in parts], positions))
             npus = np.concatenate([part.npus[:count] for part, count in zip(parts, left, strict=True)])
             order = np.concatenate([part.ended for part in parts])
             order = order[done[order] == 0]
             seen[:] = done
+            lengths = ends[:, 0].astype(np.int64)
+            room_needed(npus, news, lengths, out_start, out_places, pointer, needed)
+            logs.make_room(needed, lengths)
             hops += int(made.sum())
             taken = base + int(np.flatnonzero(made)[-1]) + 1
             base += steps

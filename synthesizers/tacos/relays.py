@@ -16,6 +16,7 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from simulator.link_model import MAX_PS, wire_ps
+from synthesizers.bandwidth_steps import parts_by_bandwidth
 from synthesizers.problem import Problem
 from topologies import Paths, Topology
 from topologies.exceptions import SynthesisError
@@ -30,7 +31,9 @@ _FINEST = 1024
 _BYTES_PER_HOP = 100
 
 
-def along_paths(problem: Problem, collective: Collective, topology: Topology, straight: bool) -> Schedule:
+def along_paths(
+    problem: Problem, collective: Collective, topology: Topology, straight: bool, once: bool = False
+) -> Schedule:
     """Return the schedule of copies on paths booked one after the other, switches kept as they are.
 
     Parameters
@@ -42,6 +45,8 @@ def along_paths(problem: Problem, collective: Collective, topology: Topology, st
     topology : Topology
     straight : bool
         Take shortest ways to single goals only.
+    once : bool
+        Let each chunk enter each box, a part of the network joined by its faster links, once only, where it can.
 
     Raises
     ------
@@ -70,19 +75,34 @@ def along_paths(problem: Problem, collective: Collective, topology: Topology, st
     order = np.lexsort((ahead, np.arange(chunks) % collective.chunks, -farthest))
     start, onward = topology.out_links
     chunk, link, begin = search(
-        npus, start, onward, topology.src, topology.dst, width, delay, far, straight, order, have_start, have,
-        want_start, want,
+        npus, start, onward, topology.src, topology.dst, width, delay, far, straight, *gates(topology, once), order,
+        have_start, have, want_start, want,
     )  # fmt: skip
     require_memory(len(chunk) * _BYTES_PER_HOP, f"{collective.kind} as {len(chunk)} hops")
     # From one NPU through switches to the next is one leg, and one flow of the schedule.
     sets_out = topology.src[link] < npus
     leg = np.cumsum(sets_out) - 1
     listed = np.argsort(begin[sets_out][leg], kind="stable")
-    notes: dict[str, object] = {"paths": "shortest" if straight else "any"}
+    notes: dict[str, object] = {"paths": "shortest" if straight else "any"} | ({"once": True} if once else {})
     if not topology.num_switches:
         notes["planned_us"] = int((begin + delay[link]).max(initial=0)) / 1e6
     flow = leg[listed] if topology.num_switches else None
     return Schedule(topology, collective, chunk[listed], link[listed], flow=flow, notes=notes)
+
+
+def gates(topology: Topology, once: bool) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return (gate_of, box_of, num_boxes) for the search; no boxes unless chunks enter each of them once."""
+    gate_of, levels, first = np.full(topology.num_links, -1, np.int32), [], 0
+    if once:
+        for _, parts in parts_by_bandwidth(topology.num_nodes, topology.src, topology.dst, topology.bandwidth_gbps):
+            boxes = parts + first
+            first = int(boxes.max()) + 1
+            levels.append(boxes)
+            across = boxes[topology.src] != boxes[topology.dst]
+            # Through boxes of switches alone chunks pass as often as they have to.
+            housed = np.isin(boxes[topology.dst], boxes[: topology.num_npus])
+            gate_of[across] = np.where(housed, boxes[topology.dst], -1)[across]
+    return gate_of, np.array(levels, np.int32).reshape(len(levels), topology.num_nodes), first
 
 
 def _members(collective: Collective, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,8 +126,9 @@ def free_slot(after, slot):
 
 @numba.njit(cache=True, nogil=True)
 def search(
-    num_npus, out_start, out_links, src, dst, width, delay, far, straight, order, have_start, have, want_start, want
-):
+    num_npus, out_start, out_links, src, dst, width, delay, far, straight, gate_of, box_of, num_boxes, order,
+    have_start, have, want_start, want,
+):  # fmt: skip
     """Book the way of every chunk; return its hops, chunk after chunk, each way in order.
 
     Parameters
@@ -123,6 +144,11 @@ def search(
         ``far[t, v]``: at least how long a chunk takes from v to t.
     straight : bool
         Take no link that does not lead nearer to the goal, by `far`.
+    gate_of : (L,) int array
+        The box that each link leads into from outside, and each chunk enters once, if it can; −1: none.
+    box_of : (levels, nodes) int array
+        The boxes that each node is in.
+    num_boxes : int
     order : (C,) int64 array
         Chunks in the order in which they choose.
     have_start, have, want_start, want : (C + 1,), (…,) int arrays
@@ -148,12 +174,16 @@ def search(
     sets_out = np.empty(nodes, np.int64)
     wanted = np.zeros(nodes, np.bool_)
     back = np.empty(nodes, np.int64)
+    entered = np.full(num_boxes, -1, np.int64)  # the latest chunk that has entered each box
     for chunk in order:
+        gated = num_boxes > 0
         been = [np.int64(0)]
         been.pop()
         for place in range(have_start[chunk], have_start[chunk + 1]):
             been.append(np.int64(have[place]))
             there[have[place]] = 0
+            for level in range(len(box_of)):
+                entered[box_of[level, have[place]]] = chunk
         left = 0
         for place in range(want_start[chunk], want_start[chunk + 1]):
             if there[want[place]] == _NEVER:
@@ -187,6 +217,8 @@ def search(
                     head = np.int64(dst[link])
                     if there[head] < _NEVER or seen[head] <= now + delay[link]:
                         continue
+                    if gated and gate_of[link] >= 0 and entered[gate_of[link]] == chunk:
+                        continue
                     if straight and goal >= 0 and far[goal, head] + delay[link] > far[goal, node] + slack:
                         continue
                     begin = free_slot(after[link], (now + width[link] - 1) // width[link]) * width[link]
@@ -200,7 +232,13 @@ def search(
                         ahead = far[goal, head] if goal >= 0 else 0.0
                         heapq.heappush(queue, (arrival + ahead, arrival, head))
             if found < 0:
-                return hop_chunk[:0], hop_link[:0], hop_start[:0]
+                if not gated:
+                    return hop_chunk[:0], hop_link[:0], hop_start[:0]
+                # Boxes that do not hang together by themselves: the chunk must enter one again.
+                gated = False
+                for node in touched:
+                    seen[node] = _NEVER
+                continue
             length = 0
             node = found
             while there[node] == _NEVER:
@@ -227,6 +265,8 @@ def search(
                 if node < num_npus:
                     there[node] = seen[node]
                     been.append(node)
+                    for level in range(len(box_of)):
+                        entered[box_of[level, node]] = chunk
                     if wanted[node]:
                         wanted[node] = False
                         left -= 1

@@ -3,7 +3,8 @@
 AllGather and Broadcast are matched directly; ReduceScatter and Reduce are the matching on the reversed network played
 backwards; AllReduce is ReduceScatter then AllGather. Switches are unwound into point-to-point links for the matching,
 and the result is carried back onto the real links, where it is scored. All other collectives, and groups that are not
-connected by themselves, are led along paths past NPUs that do not want the chunks, which the paper does not do.
+connected by themselves, are led along paths past NPUs that do not want the chunks, which the paper does not do; so are
+all collectives through switches, where that is faster.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _BACKWARD = ("reduce_scatter", "reduce")
 #: An AllReduce of more hops keeps the planned order: listing it anew takes more memory than it gains time.
 _RELIST_HOPS = 2**21
 
-#: With more hops along shortest paths, no others are looked for: that takes several times as long.
+#: With more hops, along shortest paths or through unwound switches, no others are looked for: that takes longer.
 _MOST_COMPARED_HOPS = 2**20
 
 
@@ -63,6 +64,10 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
     wiring : str
         Whether a switch's ports are wired to the ``next`` ones, or first to those of other boxes, ``apart``; ``auto``
         takes the fastest.
+    switches : str
+        Whether switches are ``unwound`` into links between their ports, as in the paper, or ``kept`` and led through,
+        as for the collectives of chunks that pass by; ``auto`` takes the faster, unless a rule, a degree or a wiring
+        is asked for.
     paths : str
         What chunks that pass through NPUs which do not want them may take: ``shortest`` ways, ``any``, or ``auto``: the
         faster of the two.
@@ -76,6 +81,7 @@ class TacosOptions(OptionsBase, frozen=True, kw_only=True):
     pieces: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = 1
     degree: Annotated[int, msgspec.Meta(ge=1)] | Literal["auto"] = "auto"
     wiring: Literal["auto", "next", "apart"] = "auto"
+    switches: Literal["auto", "unwound", "kept"] = "auto"
     paths: Literal["auto", "shortest", "any"] = "auto"
     threads: Annotated[int, msgspec.Meta(ge=0)] = 0
 
@@ -84,7 +90,7 @@ class Tacos(Synthesizer):
     """Greedy matching of chunks to links over time."""
 
     name = "tacos"
-    version = "2"
+    version = "3"
     reference = "W. Won et al., TACOS: Topology-Aware Collective Algorithm Synthesizer, MICRO 2024 (arXiv 2304.05301)"
     cost = 0.02
     Options = TacosOptions
@@ -101,13 +107,14 @@ class Tacos(Synthesizer):
         topology, given = problem.topology, problem.collective
         pieces: Pieces = options.pieces if given.kind != "custom" else 1
         if given.kind not in _MATCHED or not _connected(topology, given.groups):
-            by_paths = partial(self._led, problem, options)
-            return tuned(problem, lambda count: _both_ways(problem, given.refined(count), topology, by_paths), pieces)
+            return self._kept(problem, options, pieces)
         by_matching = partial(self._matched, problem, options)
         if topology.num_switches == 0:
             return tuned(
                 problem, lambda count: _both_ways(problem, given.refined(count), topology, by_matching), pieces
             )
+        if options.switches == "kept":
+            return self._kept(problem, options, pieces)
         degree = None if options.degree == "auto" else options.degree
         wiring = "next" if options.variant == "paper" else options.wiring
         tried = wirings(topology, given.groups, degree, None if wiring == "auto" else wiring)
@@ -120,7 +127,18 @@ class Tacos(Synthesizer):
             tried[:] = [tried[place] for place in ranked[: (len(ranked) + 1) // 2]]
             return found[ranked[0]]
 
-        return tuned(problem, build, pieces)
+        unwound = tuned(problem, build, pieces)
+        # Rules and wirings that are asked for are those of unwound switches.
+        asked = (options.rule, options.degree, options.wiring) != ("auto",) * 3 or options.variant == "paper"
+        if options.switches == "unwound" or asked or unwound.num_hops > _MOST_COMPARED_HOPS:
+            return unwound
+        return fastest(problem, [unwound, self._kept(problem, options, pieces)])
+
+    def _kept(self, problem: Problem, options: TacosOptions, pieces: Pieces) -> Schedule:
+        """Return the schedule of paths through the switches as they are."""
+        by_paths = partial(self._led, problem, options)
+        given, topology = problem.collective, problem.topology
+        return tuned(problem, lambda count: _both_ways(problem, given.refined(count), topology, by_paths), pieces)
 
     def warm_up(self) -> None:
         """Compile every kernel on the smallest networks that need it."""
@@ -151,12 +169,14 @@ class Tacos(Synthesizer):
         """Return the faster schedule along paths, for any collective that copies."""
         from synthesizers.tacos.relays import along_paths  # needs numba from its first line
 
-        found = along_paths(problem, collective, topology, straight=options.paths != "any")
-        if options.paths != "auto" or found.num_hops > _MOST_COMPARED_HOPS:
-            return found
+        found = [along_paths(problem, collective, topology, straight=options.paths != "any")]
+        if found[0].num_hops <= _MOST_COMPARED_HOPS:
+            if options.paths == "auto":
+                found.append(along_paths(problem, collective, topology, straight=False))
+            if collective.kind in _MATCHED:
+                found.append(along_paths(problem, collective, topology, straight=False, once=True))
         # On a reversed network times are not those of the problem, but which is the faster is the same.
-        both = [found, along_paths(problem, collective, topology, straight=False)]
-        return min(both, key=lambda schedule: simulate_ps(schedule, problem.size, problem.model))
+        return fastest(problem, found) if len(found) > 1 else found[0]
 
     def _matched(self, problem: Problem, options: TacosOptions, collective: Collective, topology: Topology) -> Schedule:
         """Return the best matching for each group of an AllGather or Broadcast, put together."""

@@ -167,15 +167,18 @@ def grow(before, after, duration, box_of, once, rank, cutoff, hop_chunk, hop_nod
 
 
 def search(
-    num_npus, out_start, out_links, src, dst, width, delay, far, straight, order, have_start, have, want_start, want
+    num_npus, out_start, out_links, src, dst, width, delay, far, straight, gate_of, box_of, _, order, have_start, have,
+    want_start, want,
 ):  # fmt: skip
     """Twin of `synthesizers.tacos.relays.search`: Dijkstra from where the chunk has been, over sets of taken slots."""
     out = _split(out_start, out_links)
     owners, wishes = _split(have_start, have), _split(want_start, want)
     taken: list[set[int]] = [set() for _ in src]
     hops: list[tuple[int, int, int]] = []
+    boxes = box_of.T.tolist()
     for chunk in order.tolist():
         there = dict.fromkeys(owners[chunk], 0)
+        gated = True
         wanted = set(wishes[chunk]) - set(there)
         while wanted:
             goal = min(wanted) if len(wanted) == 1 else None
@@ -192,7 +195,10 @@ def search(
                 for link in out[node]:
                     head, span = int(dst[link]), int(width[link])
                     nearer = ahead[head] + int(delay[link]) <= ahead[node] + 4 * len(out)
+                    entered = {box for npu in there for box in boxes[npu]}
                     if head in there or (straight and goal is not None and not nearer):
+                        continue
+                    if gated and gate_of[link] in entered:
                         continue
                     slot = -(-now // span)
                     while slot in taken[link]:
@@ -202,6 +208,9 @@ def search(
                         seen[head], came[head] = arrival, (link, slot)
                         heappush(queue, (arrival + ahead[head], arrival, head))
             else:
+                if gated:
+                    gated = False
+                    continue
                 return [], [], []
             way = []
             while node not in there:

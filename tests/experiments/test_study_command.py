@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import reproduce_failures, reproduce_taccl, reproduce_tacos, reproduce_topoopt
+from experiments import reproduce_failures, reproduce_scaling, reproduce_taccl, reproduce_tacos, reproduce_topoopt
 
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.parametrize(
     "script",
-    [reproduce_failures, reproduce_taccl, reproduce_tacos, reproduce_topoopt],
+    [reproduce_failures, reproduce_scaling, reproduce_taccl, reproduce_tacos, reproduce_topoopt],
     ids=lambda script: script.__name__.split("_")[-1],
 )
 

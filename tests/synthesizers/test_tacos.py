@@ -415,8 +415,29 @@ class TestSwitches:
             # More wires share a port's bandwidth in the plan; on the port they also pay its latency one by one.
             times[degree] = timed(problem, schedule, planned=degree == 1)
             assert schedule.topology == problem.topology
-            assert schedule.notes["degree"] == degree or degree == "auto"
+            assert degree == "auto" or schedule.notes["degree"] == degree
         assert times["auto"] == min(times.values())
+
+    @pytest.mark.parametrize("name", [*SWITCHED, "fat_tree:4"])
+    @pytest.mark.parametrize("kind", ["all_gather", "all_reduce", "broadcast"])
+    def test_kept(self, name, kind):
+        """Paths through switches as they are run too; the faster of both ways is taken, unless one is asked for."""
+        problem = on(name, kind, size=MIB)
+        times = {}
+        for switches in ("kept", "unwound", "auto"):
+            schedule = solved(problem, switches=switches)
+            times[switches] = timed(problem, schedule, planned=False)
+            assert "paths" in schedule.notes or switches != "kept"
+            assert "degree" in schedule.notes or switches != "unwound"
+        assert times["auto"] == min(times.values())
+        assert "degree" in solved(problem, rule="oldest").notes
+
+    @pytest.mark.parametrize(("name", "share"), [("dgx_a100:2", 0.94), ("ndv2:2", 0.97), ("dgx_a100:4", 0.92)])
+    def test_kept_enters_boxes_once(self, name, share):
+        """Led through switches, chunks cross the slow links between boxes once, so they are near the bound too."""
+        problem = on(name, size=10**9, chunks=8)
+        least = bound(problem.topology, problem.collective, problem.size).time_us
+        assert least / timed(problem, solved(problem, switches="kept"), planned=False) > share
 
     @pytest.mark.parametrize("switching", SWITCHINGS)
     def test_link_models(self, switching):
@@ -436,6 +457,7 @@ class TestOptions:
             ({"variant": "v2"}, "variant"),
             ({"degree": "0"}, "degree"),
             ({"wiring": "far"}, "wiring"),
+            ({"switches": "gone"}, "switches"),
             ({"pieces": "lots"}, "pieces"),
             ({"threads": -1}, "threads"),
             ({"trial": 3}, "did you mean 'trials'"),

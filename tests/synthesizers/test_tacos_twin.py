@@ -107,8 +107,8 @@ class TestGrow:
 
 class TestSearch:
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(networks(), st.booleans(), st.integers(0, 3), seeds)
-    def test_twins(self, network, straight, switches, seed):
+    @given(networks(), st.booleans(), st.booleans(), st.integers(0, 3), seeds)
+    def test_twins(self, network, straight, once, switches, seed):
         """Hops and their starts agree on random networks, some nodes of which are switches, also with no way left."""
         topology, draw = network.topology, np.random.default_rng(seed)
         nodes = topology.num_npus
@@ -120,7 +120,7 @@ class TestSearch:
         sets = [[draw.choice(npus, draw.integers(1, npus + 1), replace=False) for _ in range(chunks)] for _ in "hw"]
         columns = [part for each in sets for part in (np.cumsum([0, *map(len, each)]), np.concatenate(each))]
         arguments = (npus, *topology.out_links, topology.src, topology.dst, width, delay, far, straight,
-                     draw.permutation(chunks), *columns)  # fmt: skip
+                     *relays.gates(topology, once), draw.permutation(chunks), *columns)  # fmt: skip
         found = [[list(column) for column in search(*arguments)] for search in (relays.search, twin.search)]
         assert found[0] == found[1]
 
