@@ -17,9 +17,7 @@ from schedules.teccl import Flows, collective_of, is_teccl_file, load_teccl
 from schedules.teccl import schedule_of as schedule_of_flows
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.problem import Problem
-
-#: How a user names one.
-PREFIX = "file:"
+from synthesizers.registry import FILE
 
 
 class Outside(Synthesizer):
@@ -42,7 +40,7 @@ class Outside(Synthesizer):
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.name = f"{PREFIX}{path}"  # type: ignore[misc]  # one for each file
+        self.name = f"{FILE}{path}"  # type: ignore[misc]  # one for each file
         self._content: Schedule | Algorithm | Flows
         if is_schedule_file(path):
             self._content = load_schedule(path)

@@ -16,12 +16,15 @@ from importlib.metadata import EntryPoint, entry_points
 
 from synthesizers.base import OptionsBase, Synthesizer
 from synthesizers.import_limit import import_limit
-from topologies.exceptions import OptionError
+from topologies.exceptions import CollbenchError, OptionError
 
 GROUP = "collbench.synthesizers"
 
 #: The distribution that ships the built-in ones.
 OURS = "collbench"
+
+#: What the name of a file's algorithm begins with.
+FILE = "file:"
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,15 @@ def require_known(name: str) -> None:
 
 
 def load(name: str) -> Plugin:
-    """Return one plugin without importing the others, which may be slow or worse.
+    """Return one plugin without importing the others, which may be slow or worse; ``file:PATH`` is that of a file.
 
     Raises
     ------
     OptionError
         No such plugin; the nearest name is given.
     """
+    if name.startswith(FILE):
+        return _of_file(name)
     require_known(name)
     return _plugin(*_entries()[name])
 
@@ -95,7 +100,7 @@ def find(name: str) -> Synthesizer:
     OptionError
         No such synthesizer (the nearest name is given), or a broken plugin (its error is given).
     """
-    plugins = discover()
+    plugins = discover() if not name.startswith(FILE) else {name: _of_file(name)}
     if name not in plugins:
         raise _unknown(name, list(plugins))
     plugin = plugins[name]
@@ -114,6 +119,16 @@ def _unknown(name: str, there: list[str]) -> OptionError:
 def _source(entry: EntryPoint) -> str:
     """Return the distribution that an entry point comes from."""
     return entry.dist.name if entry.dist is not None else "unknown"
+
+
+def _of_file(name: str) -> Plugin:
+    """Return the algorithm of a file as a plugin."""
+    from synthesizers.outside import Outside
+
+    try:
+        return Plugin(name, "a file", Outside(name.removeprefix(FILE)))
+    except CollbenchError as error:
+        return Plugin(name, "a file", None, str(error))
 
 
 def _plugin(entry: EntryPoint, taken: str | None) -> Plugin:

@@ -130,13 +130,14 @@ def _entrants(choices: Sequence[str], chunks: int | None) -> list[tuple[str, Syn
     """Return (label, synthesizer, options) of what is compared, tuned alike."""
     from experiments.fairness import tuned_alike
     from synthesizers import available
-    from synthesizers.outside import PREFIX, Outside
+    from synthesizers.outside import Outside
+    from synthesizers.registry import FILE
     from topologies import OptionError
 
     found: list[tuple[str, Synthesizer, dict[str, Any]]] = []
     for text in dict.fromkeys(choices or available()):
-        if text.startswith(PREFIX):
-            found.append((text, Outside(text.removeprefix(PREFIX)), {}))
+        if text.startswith(FILE):
+            found.append((text, Outside(text.removeprefix(FILE)), {}))
             continue
         name, _, given = text.partition(":")
         synthesizer = SynthesizerType().convert(name, None, click.get_current_context())

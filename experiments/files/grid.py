@@ -16,6 +16,7 @@ from experiments.runner.groups import groups_of, pairs_of
 from experiments.runner.run import Run, is_like, looks_like_file, network
 from schedules.kinds import KINDS, ROOTED
 from synthesizers import discover, find, parse_options
+from synthesizers.registry import FILE
 from topologies import CollbenchError, format_bytes, parse_bytes
 
 #: A value and where it stands.
@@ -201,6 +202,9 @@ def _entrants(experiment: Experiment, document: Document) -> Iterator[_Taking]:
     for index, item in enumerate(experiment.synthesizers):
         place: Place = ("synthesizers", index)
         entrant = Entrant(synthesizer=item) if isinstance(item, str) else item
+        if entrant.synthesizer.startswith(FILE):
+            found = FILE + _beside(entrant.synthesizer.removeprefix(FILE), document)
+            entrant = Entrant(synthesizer=found, options=entrant.options, label=entrant.label or entrant.synthesizer)
         options = {key: _many(value) for key, value in entrant.options.items()}
         for values in product(*options.values()):
             chosen = dict(zip(options, values, strict=True))
@@ -243,7 +247,8 @@ def _label(entrant: Entrant, options: dict[str, Any]) -> str:
 
 def _tuned(entrant: Entrant, options: dict[str, Any], chunks: int | None, document: Document) -> dict[str, Any]:
     """Return the options of a run, tuned as everybody's are; those of a broken plugin stay."""
-    synthesizer = discover()[entrant.synthesizer].synthesizer
+    name = entrant.synthesizer
+    synthesizer = find(name) if name.startswith(FILE) else discover()[name].synthesizer
     options = {key: _beside(value, document) if isinstance(value, str) else value for key, value in options.items()}
     return options if synthesizer is None else tuned_alike(synthesizer, options, chunks)
 

@@ -146,6 +146,42 @@ class TestCompare:
         assert "* file:b.xml is past the limits" in run("compare", *RING, "-m", "file:b.xml").stdout
 
 
+class TestExperiment:
+    """Files take part in an experiment, as in a comparison."""
+
+    TEXT = """
+    problems: {topology: 'ring:4', collective: all_reduce, size: 1MiB}
+    synthesizers: [{synthesizer: ring, options: {pieces: 1}}, 'file:a.xml', {synthesizer: 'file:a.json', label: saved}]
+    """
+
+    def test_run(self, tmp_path, monkeypatch):
+        """They are found beside the experiment file, are rows like others, and kept until their content changes."""
+        import pandas as pd
+
+        (tmp_path / "study.yaml").write_text(self.TEXT)
+        (elsewhere := tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(elsewhere)
+        assert run("run", "../study.yaml", "--out", "out", "--jobs", 1).exit_code == 0
+        frame = pd.read_csv("out/results.csv").set_index("label")
+        assert list(frame.index) == ["ring:pieces=1", "file:a.xml", "saved"]
+        assert set(frame["status"]) == {"ok"}
+        assert frame["time_us"].nunique() == 1
+        assert frame["threadblocks"].notna().all()
+        damaged = (tmp_path / "a.xml").read_text().replace('type="rrc"', 'type="r"', 1)
+        (tmp_path / "a.xml").write_text(damaged)
+        run("run", "../study.yaml", "--out", "out", "--jobs", 1)
+        frame = pd.read_csv("out/results.csv").set_index("label")
+        assert frame["status"].tolist() == ["ok", "invalid", "ok"]
+        assert "line" in frame["reason"]["file:a.xml"]
+
+    def test_no_file(self, tmp_path):
+        """One that is not there is a mistake in the experiment file, with its line."""
+        (tmp_path / "study.yaml").write_text(self.TEXT.replace("a.xml", "b.xml"))
+        told = refused(2, "run", "study.yaml", "--out", "out")
+        assert "study.yaml:3" in told
+        assert "b.xml" in told
+
+
 class TestChakra:
     """Execution traces for ASTRA-sim, from files of any kind."""
 
