@@ -42,7 +42,12 @@ def relist(schedule: Schedule, size: int, model: LinkModel | None = None) -> Sch
     ScheduleError
         A link carried two deliveries in another order than that in which some hop must see them; no list can say so.
     """
-    times = timeline(schedule, size, model)
+    return relisted(timeline(schedule, size, model))
+
+
+def relisted(times: Timeline) -> Schedule:
+    """Return the hops of a schedule in order of their start on its timeline; see `relist`."""
+    schedule = times.schedule
     keys = [times.start_ps]
     holds = times.release_ps > times.start_ps
     if not holds.all():
@@ -57,7 +62,7 @@ def relist(schedule: Schedule, size: int, model: LinkModel | None = None) -> Sch
         keys.insert(0, head)
     by_start = np.lexsort(keys)
     for result in _listings(times, by_start):
-        if schedule.message is None or _runs(result, size, model):
+        if schedule.message is None or _runs(result, times.size, times.model):
             return result
     raise ScheduleError(CIRCLE)
 

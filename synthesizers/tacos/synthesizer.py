@@ -247,14 +247,17 @@ def _both_ways(
     notes = dict(gathered.notes)
     if "planned_us" in notes:
         notes["planned_us"] += mirrored.notes["planned_us"]
-    # As planned, one after the other; or what is ready goes, and that order is then kept. Whichever is faster.
+    # As planned, one after the other; or what is ready goes, and that order is then kept, if that is faster.
     ordered = joined.replaced(order="program", notes=notes)
     if problem.topology.num_switches or joined.num_hops > _RELIST_HOPS:
         return ordered
-    from simulator import relist  # needs numba from its first line
+    from simulator.relisting import relisted  # needs numba from its first line
+    from simulator.timelines import timeline
 
-    overlapped = relist(joined, problem.size, problem.model).with_notes(**ordered.notes)
-    return fastest(problem, [ordered, overlapped])
+    overlapped = timeline(joined, problem.size, problem.model)
+    if overlapped.total_ps >= simulate_ps(ordered, problem.size, problem.model):
+        return ordered
+    return relisted(overlapped).with_notes(**ordered.notes)
 
 
 def _connected(topology: Topology, groups: Sequence[tuple[int, ...]]) -> bool:

@@ -110,7 +110,7 @@ class TestReport:
         rows.append(row(40000, None, status="memory", reason="would need about 30.0 GB"))
         text = table(rows)
         assert "| 4,096  |" in text
-        assert "would need about 30.0 GB" in text
+        assert "- mesh:40000, AllGather: would need about 30.0 GB" in text
         assert "published: 40,000 NPUs" in text
         assert "9,072" in text
         assert "- 2-D mesh, AllGather: synthesis time grows as NPUs^2.00" in text
