@@ -95,9 +95,9 @@ def figure(rows: Sequence[dict[str, Any]]) -> Figure:
         times.plot(npus_, seconds, "*", color="black", markerfacecolor="white", markersize=13,
                    label=None if place else "published by the paper (its machine and code)")  # fmt: skip
         left = npus_ > 1000  # there the room is to the left
-        times.annotate(what.removeprefix("published: "), (npus_, seconds), (-10 if left else 10, 0 if left else 14),
-                       textcoords="offset points", ha="right" if left else "left", va="center",
-                       fontsize=8.5)  # fmt: skip
+        times.annotate(what.removeprefix("published: "), (npus_, seconds), (-10, 0) if left else (0, 10),
+                       textcoords="offset points", ha="right" if left else "center",
+                       va="center" if left else "bottom", fontsize=8.5)  # fmt: skip
     times.set_ylabel("synthesis time (s)")
     memory.set_ylabel("peak memory of the process (GB)")
     times.set_title("Synthesis time")
