@@ -12,6 +12,7 @@ from typing import Any
 
 from topologies.atomic import write_text
 from topologies.exceptions import FormatError, TopologyError
+from topologies.reading import read_bytes
 from topologies.topology import Topology
 
 FORMAT = "collbench-topology"
@@ -91,9 +92,7 @@ def load_topology(path: str | os.PathLike[str]) -> Topology:
 def _parsed(path: Path) -> dict[str, Any]:
     """Return the JSON object of a file, checked to be of this format and version."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+        text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} is not text; expected a {FORMAT} JSON file") from error
     try:

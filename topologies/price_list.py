@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from topologies.exceptions import FormatError
+from topologies.reading import read_bytes
 from topologies.shape import shortened
 
 #: Parts that are sold by bandwidth, and parts that have one price.
@@ -65,9 +66,7 @@ def read_prices(path: Path) -> tuple[dict[str, tuple[tuple[float, float], ...]],
 def _lines(path: Path) -> list[str]:
     """Return the lines of a text file; spreadsheets may have put a byte-order mark in front."""
     try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+        return read_bytes(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise FormatError(f"{path} is not text; expected a CSV file of {','.join(_COLUMNS)}") from error
 

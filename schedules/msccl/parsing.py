@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from schedules.msccl.algorithm import COLLECTIVES, RECEIVES, SENDS, TYPES, Algorithm, Gpu, Step, Threadblock
 from topologies.exceptions import FormatError
+from topologies.reading import read_bytes
 
 #: Most of each thing that is read: far past what a GPU runs, so that whatever is refused here is damage.
 MAX_BYTES = 2**28
@@ -64,11 +65,7 @@ def load_msccl(path: str | os.PathLike[str]) -> Algorithm:
     FormatError
         The file cannot be read, or says something that no algorithm can; the message names file and line.
     """
-    try:
-        with open(path, "rb") as file:
-            text = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    text = read_bytes(path, MAX_BYTES)
     try:
         return parse_msccl(text)
     except MscclFormatError as error:

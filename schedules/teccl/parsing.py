@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from topologies.exceptions import FormatError
+from topologies.reading import read_bytes
 
 #: Most of each thing that is read: far past what the solver can make.
 MAX_BYTES = 2**28
@@ -82,11 +83,7 @@ def load_teccl(path: str | os.PathLike[str]) -> Flows:
     FormatError
         The file cannot be read, or is not TE-CCL's; the message names the file and the place.
     """
-    try:
-        with open(path, "rb") as file:
-            text = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    text = read_bytes(path, MAX_BYTES)
     try:
         return parse_teccl(text)
     except FormatError as error:

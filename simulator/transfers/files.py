@@ -12,6 +12,7 @@ import numpy as np
 from simulator.transfers.transfer_list import TransferList
 from topologies import Topology, parse_bandwidth, parse_time
 from topologies.exceptions import CollbenchError, FormatError
+from topologies.reading import read_bytes
 
 
 class _Transfer(msgspec.Struct, forbid_unknown_fields=True):
@@ -58,10 +59,7 @@ def load_transfers(path: str | os.PathLike[str]) -> TransferList:
     FormatError
         The file cannot be read, is not of this form, or does not describe a network and transfers on it.
     """
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
+    raw = read_bytes(path)
     try:
         return _transfer_list(msgspec.json.decode(raw, type=_File), Path(path).stem)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from topologies.exceptions import FormatError, OptionError, TopologyError, TopologyWarning, UnitError
+from topologies.reading import read_bytes
 from topologies.shape import shortened
 from topologies.topology import Topology
 from topologies.units import BANDWIDTH, parse_bandwidth, parse_time
@@ -157,12 +158,7 @@ def read_text(path: str) -> str:
     FormatError
         It cannot be read, is too long, or is not text.
     """
-    try:
-        with open(path, "rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FormatError(f"cannot read {path}: {error.strerror or error}") from error
-    return decoded(path, content)
+    return decoded(path, read_bytes(path, MAX_BYTES))
 
 
 def decoded(path: str, content: bytes) -> str:
