@@ -29,7 +29,15 @@ _SUFFIXES = (".xml", ".parquet", ".json")
 @click.option("-t", "--topology", type=TopologyType(),
               help="Network of IN; MSCCL XML and TE-CCL name none, and need it unless OUT is MSCCL XML.")  # fmt: skip
 @click.option("--instances", type=click.IntRange(1, 64), help="MSCCL XML: copies that share the bytes (default: 1).")
-@click.option("--in-place", is_flag=True, help="MSCCL XML: for calls whose output is their input, or a part of it.")
+@click.option("--in-place/--out-of-place", default=None,
+              help="MSCCL XML: for calls whose output is their input, or a part of it, or is neither (default: as in "
+                   "IN, or out of place).")  # fmt: skip
+@click.option("--protocol", type=click.Choice(["Simple", "LL", "LL128"]),
+              help="MSCCL XML: protocol of the runtime (default: as in IN, or Simple).")  # fmt: skip
+@click.option("--min-bytes", type=SizeType(),
+              help="MSCCL XML: the least size of calls that it is for (default: as in IN, or any).")  # fmt: skip
+@click.option("--max-bytes", type=SizeType(),
+              help="MSCCL XML: the size of calls from which on it is not (default: as in IN, or none).")  # fmt: skip
 @click.option("--name", help="MSCCL XML: name of the algorithm (default: as in IN, or collective and network).")
 @click.option("--to", type=click.Choice(["chakra"]), help="OUT is a folder of execution traces for ASTRA-sim.")
 @click.option("-s", "--size", type=SizeType(), help="With --to chakra: bytes (default: those that IN was made for).")
@@ -39,7 +47,10 @@ def convert(
     target: str,
     topology: Topology | None,
     instances: int | None,
-    in_place: bool,
+    in_place: bool | None,
+    protocol: str | None,
+    min_bytes: int | None,
+    max_bytes: int | None,
     name: str | None,
     to: str | None,
     size: int | None,
@@ -54,9 +65,13 @@ def convert(
     """
     import msgspec
 
+    asked = {"in_place": in_place, "protocol": protocol, "min_bytes": min_bytes, "max_bytes": max_bytes}
+    asked = {key: value for key, value in asked.items() if value is not None}
+    of_msccl = [f"--{key.replace('_', '-')}" for key in asked]
+    of_msccl += ["--instances"] * (instances is not None) + ["--name"] * (name is not None)
     if to == "chakra":
-        if instances is not None or in_place or name is not None:
-            raise click.UsageError("--instances, --in-place and --name are of MSCCL XML: leave them out")
+        if of_msccl:
+            raise click.UsageError(f"{', '.join(of_msccl)}: of MSCCL XML only; leave out")
         with progress(f"converting {source}"):
             found = _write_traces(source, target, topology, size)
         if as_json:
@@ -71,15 +86,17 @@ def convert(
     if suffix not in _SUFFIXES:
         known = f"{', '.join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}"
         raise click.UsageError(f"cannot write {target!r}: expected a name that ends in {known}")
-    if suffix != ".xml" and (instances is not None or in_place or name is not None):
-        raise click.UsageError("--instances, --in-place and --name are of MSCCL XML: leave them out, or name OUT *.xml")
+    if suffix != ".xml" and of_msccl:
+        raise click.UsageError(f"{', '.join(of_msccl)}: of MSCCL XML only; leave out, or name OUT *.xml")
+    if max_bytes is not None and max_bytes <= (min_bytes or 0):
+        raise click.UsageError(f"--max-bytes is {max_bytes}; expected more than --min-bytes, {min_bytes or 0}")
     if os.path.realpath(source) == os.path.realpath(target):
         raise click.UsageError(f"{target} would overwrite the file to be converted; give another name")
     require_writable(target)
     with progress(f"converting {source}"):
         schedule = _read(source, topology, suffix)
         if suffix == ".xml":
-            needs = _write_msccl(schedule, target, name, in_place, instances or 1)
+            needs = _write_msccl(schedule, target, name, instances or 1, asked)
         else:
             from schedules import save_schedule
 
@@ -130,13 +147,16 @@ def _read(source: str, topology: Topology | None, suffix: str) -> Schedule:
     return proven(source, content)
 
 
-def _write_msccl(schedule: Schedule, target: str, name: str | None, in_place: bool, instances: int) -> Deployment:
-    """Write MSCCL XML, and return what it asks of a GPU."""
-    from schedules.msccl import deployment_of, export_msccl, parse_msccl
+def _write_msccl(
+    schedule: Schedule, target: str, name: str | None, instances: int, asked: dict[str, Any]
+) -> Deployment:
+    """Write MSCCL XML as asked for, else as in a file that it came from, and return what it asks of a GPU."""
+    from schedules.msccl import deployment_of, export_msccl, meant_of, parse_msccl
     from topologies.atomic import write_text
 
     known = schedule.notes.get("algorithm")
-    text = export_msccl(schedule, name or (known if isinstance(known, str) else ""), in_place, instances)
+    given = {**(meant_of(schedule) or {}), **asked}
+    text = export_msccl(schedule, name or (known if isinstance(known, str) else ""), instances=instances, **given)
     write_text(target, text)
     return deployment_of(parse_msccl(text))
 

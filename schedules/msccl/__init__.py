@@ -9,7 +9,7 @@ from __future__ import annotations
 from schedules.msccl.algorithm import Algorithm
 from schedules.msccl.deployment import Deployment, deployment_of
 from schedules.msccl.faults import MscclFault
-from schedules.msccl.importing import schedule_of
+from schedules.msccl.importing import meant_of, schedule_of
 from schedules.msccl.interpreter import Verdict, judge
 from schedules.msccl.parsing import MscclFormatError, is_msccl_file, load_msccl, parse_msccl
 from schedules.msccl.program import program_of
@@ -29,13 +29,22 @@ __all__ = [
     "is_msccl_file",
     "judge",
     "load_msccl",
+    "meant_of",
     "parse_msccl",
     "program_of",
     "schedule_of",
 ]
 
 
-def export_msccl(schedule: Schedule, name: str = "", in_place: bool = False, instances: int = 1) -> str:
+def export_msccl(
+    schedule: Schedule,
+    name: str = "",
+    in_place: bool = False,
+    instances: int = 1,
+    protocol: str = "Simple",
+    min_bytes: int = 0,
+    max_bytes: int = 0,
+) -> str:
     """Return a schedule as MSCCL XML that the judge has accepted.
 
     A route of several links is one send: the runtime finds its way. What the runtime has no name for (groups, lists of
@@ -52,6 +61,10 @@ def export_msccl(schedule: Schedule, name: str = "", in_place: bool = False, ins
         For calls in which the output is the input, or a part of it.
     instances : int
         Copies of the algorithm, on channels of their own, that share the bytes.
+    protocol : str
+        ``Simple``, ``LL`` or ``LL128``.
+    min_bytes, max_bytes : int
+        A runtime may choose it for calls of so many bytes, but fewer than `max_bytes`; 0: of any number.
 
     Raises
     ------
@@ -60,8 +73,11 @@ def export_msccl(schedule: Schedule, name: str = "", in_place: bool = False, ins
     """
     if instances < 1:
         raise ScheduleError(f"expected at least one instance, found {instances}")
+    if max_bytes and not 0 <= min_bytes < max_bytes:
+        raise ScheduleError(f"expected sizes from min_bytes up to more than that, found {min_bytes} and {max_bytes}")
     name = name or f"{schedule.collective.kind}_{schedule.topology.name}"
-    text = format_msccl(program_of(schedule, name, in_place, instances))
+    program = program_of(schedule, name, in_place, instances)
+    text = format_msccl(program._replace(protocol=protocol, min_bytes=min_bytes, max_bytes=max_bytes))
     verdict = judge(parse_msccl(text))
     if verdict.status == "invalid":
         raise ScheduleError(f"the schedule cannot be written as MSCCL XML, its steps go wrong there: {verdict.reason}")

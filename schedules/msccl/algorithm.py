@@ -21,6 +21,12 @@ COLLECTIVES = {
     "alltoall": "all_to_all", "broadcast": "broadcast", "reduce": "reduce", "custom": "custom",
 }  # fmt: skip
 
+#: What RCCL calls differently.
+SPELLINGS = {"reducescatter": "reduce_scatter"}
+
+#: The largest size written where there is no limit: 0 would be none to some runtimes, and nothing to others.
+ANY_BYTES = 2**40
+
 
 class Step(NamedTuple):
     """One step: `cnt` chunks from `src_buffer[src_offset…]` to `dst_buffer[dst_offset…]`, where its type has them.

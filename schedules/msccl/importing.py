@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -26,6 +27,23 @@ from schedules.schedule import Schedule
 from schedules.sends import SendRoutes
 from topologies import Topology
 from topologies.exceptions import ScheduleError
+
+
+class Calls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For which calls of a runtime a file is meant, as `schedules.msccl.export_msccl` takes it."""
+
+    protocol: str
+    in_place: bool
+    min_bytes: Annotated[int, msgspec.Meta(ge=0)]
+    max_bytes: Annotated[int, msgspec.Meta(ge=0)]
+
+
+def meant_of(schedule: Schedule) -> dict[str, Any] | None:
+    """Return for which calls the file was meant that a schedule came from; None where it came from elsewhere."""
+    try:
+        return msgspec.structs.asdict(msgspec.convert(schedule.notes.get("calls"), Calls))
+    except msgspec.ValidationError:
+        return None
 
 
 def schedule_of(algorithm: Algorithm, topology: Topology, group: tuple[int, ...] | None = None) -> Schedule:
@@ -72,7 +90,10 @@ def schedule_of(algorithm: Algorithm, topology: Topology, group: tuple[int, ...]
             for unit in (version.arrivals[1:] if version.fresh else version.arrivals)}  # fmt: skip
     hops, shared = _hops(units, sends, step, adds, topology, ranks, graph)
     order = "program" if in_order and not shared else "fifo"
-    notes = {"algorithm": algorithm.name, "deployment": msgspec.structs.asdict(deployment_of(algorithm))}
+    calls = Calls(algorithm.protocol, algorithm.in_place and not algorithm.out_of_place, algorithm.min_bytes,
+                  algorithm.max_bytes)  # fmt: skip
+    notes = {"algorithm": algorithm.name, "calls": msgspec.structs.asdict(calls),
+             "deployment": msgspec.structs.asdict(deployment_of(algorithm))}  # fmt: skip
     return Schedule(topology, problem, order=order, notes=notes, **hops)  # type: ignore[arg-type]
 
 

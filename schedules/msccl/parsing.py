@@ -12,7 +12,7 @@ import os
 import re
 from xml.parsers import expat
 
-from schedules.msccl.algorithm import COLLECTIVES, RECEIVES, SENDS, TYPES, Algorithm, Gpu, Step, Threadblock
+from schedules.msccl.algorithm import COLLECTIVES, RECEIVES, SENDS, SPELLINGS, TYPES, Algorithm, Gpu, Step, Threadblock
 from topologies.exceptions import FormatError
 from topologies.reading import read_bytes
 
@@ -198,6 +198,7 @@ class _Reading:
         """Return the algorithm whose root element ends."""
         given, line = self._attributes["algo"]
         collective = given.text("coll")
+        collective = SPELLINGS.get(collective, collective)
         if collective not in COLLECTIVES:
             known = ", ".join(COLLECTIVES)
             raise MscclFormatError(f"coll is {collective!r:.40}; expected one of {known}", line)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from schedules.msccl.algorithm import Algorithm
+from schedules.msccl.algorithm import ANY_BYTES, Algorithm
 
 
 def format_msccl(algorithm: Algorithm) -> str:
@@ -14,7 +14,7 @@ def format_msccl(algorithm: Algorithm) -> str:
         f'<algo name="{_plain(algorithm.name)}" proto="{_plain(algorithm.protocol)}" nchannels="{algorithm.channels}" '
         f'nchunksperloop="{algorithm.chunks}" ngpus="{len(algorithm.gpus)}" coll="{algorithm.collective}" '
         f'inplace="{algorithm.in_place:d}" outofplace="{algorithm.out_of_place:d}" minBytes="{algorithm.min_bytes}" '
-        f'maxBytes="{algorithm.max_bytes}"{root}>'
+        f'maxBytes="{algorithm.max_bytes or ANY_BYTES}"{root}>'
     ]
     for number, gpu in enumerate(algorithm.gpus):
         lines.append(

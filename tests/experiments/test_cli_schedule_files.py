@@ -53,6 +53,24 @@ class TestConvert:
         assert judge(load_msccl("b.xml")).status == "valid"
         assert (load_msccl("b.xml").name, load_msccl("b.xml").channels) == ("by_hand", 3)
 
+    def test_calls(self, tmp_path):
+        """For which calls a file is meant stays from XML to XML, also by way of a schedule, and can be said anew."""
+        calls = 'inplace="1" proto="LL" minBytes="1024" maxBytes="4096"'
+        (tmp_path / "hand.xml").write_text(BY_HAND.replace('inplace="1"', calls))
+        before = load_msccl("hand.xml")
+        assert (before.in_place, before.min_bytes, before.max_bytes, before.protocol) == (True, 1024, 4096, "LL")
+        assert run("convert", "hand.xml", "b.json", "-t", "ring:3").exit_code == 0
+        for source in ("hand.xml", "b.json"):
+            assert run("convert", source, "c.xml").exit_code == 0
+            after = load_msccl("c.xml")
+            assert (after.in_place, after.out_of_place) == (True, False)
+            assert (after.min_bytes, after.max_bytes, after.protocol) == (1024, 4096, "LL")
+        other = ("--out-of-place", "--protocol", "Simple", "--min-bytes", "2KiB", "--max-bytes", "1MiB")
+        assert run("convert", "hand.xml", "c.xml", *other).exit_code == 0
+        after = load_msccl("c.xml")
+        assert (after.in_place, after.min_bytes, after.max_bytes, after.protocol) == (False, 2048, 2**20, "Simple")
+        assert judge(after).status == "valid"
+
     def test_past_the_limits(self):
         """What a runtime could not run is written, and said on standard error."""
         result = run("convert", "a.json", "b.xml", "--instances", 40)
@@ -63,7 +81,8 @@ class TestConvert:
         ("status", "args", "says"),
         [
             (2, ("a.json", "b.txt"), "expected a name that ends in .xml, .parquet or .json"),
-            (2, ("a.json", "b.json", "--in-place"), "are of MSCCL XML"),
+            (2, ("a.json", "b.json", "--in-place"), "of MSCCL XML only"),
+            (2, ("a.json", "b.xml", "--min-bytes", "2KB", "--max-bytes", "1KB"), "expected more than --min-bytes"),
             (2, ("a.json", "./a.json"), "would overwrite"),
             (1, ("a.xml", "b.json"), "name the network"),
             (1, ("a.xml", "b.json", "-t", "ring:5"), "for 4 gpus, ring:5 has 5 NPUs"),
@@ -205,7 +224,7 @@ class TestChakra:
     @pytest.mark.parametrize(
         ("status", "args", "says"),
         [
-            (2, ("a.json", "out", "--to", "chakra", "--in-place"), "are of MSCCL XML"),
+            (2, ("a.json", "out", "--to", "chakra", "--in-place"), "of MSCCL XML only"),
             (2, ("a.json", "b.xml", "-s", "1MB"), "--size is for --to chakra"),
             (2, ("a.xml", "out", "--to", "chakra", "-t", "ring:4"), "give --size"),
             (1, ("a.json", ".", "--to", "chakra"), "has files in it"),

@@ -99,6 +99,16 @@ def _cable(a: int, b: int, latency: float, bandwidth: float) -> list[tuple[int, 
     return [(a, b, latency, bandwidth), (b, a, latency, bandwidth)]
 
 
+def _require_possible(source: Source, asked: Gpu, per_gpu: int, noun: str) -> None:
+    """Refuse a model that cannot have the links of the file."""
+    theirs = {"NVLink": False, "xGMI link": True}.get(noun)
+    if theirs is not None and theirs != asked.amd:
+        raise OptionError(f"{source.path}: its links are {noun}s, which {asked.name} does not have; give another model")
+    if asked.links is not None and per_gpu > asked.links:
+        raise OptionError(f"{source.path}: a GPU of it has {per_gpu} {noun}s, {asked.name} has {asked.links}; give "
+                          "another model")  # fmt: skip
+
+
 def _figures(
     source: Source, model: Gpu | None, counts: np.ndarray, ports: np.ndarray, noun: str, carried: float | None,
     hubs: bool,
@@ -106,6 +116,10 @@ def _figures(
     """Return GB/s of a link, and the latencies of direct links and of hops to a switch."""
     asked, latency, bandwidth = given_gpu(source), source.latency(), source.bandwidth()
     per_gpu = int((counts.sum(axis=1) + ports).max())
+    if asked is not None:
+        _require_possible(source, asked, per_gpu, noun)
+        if model is not None and model.link_gbps != asked.link_gbps:
+            source.warn(f"the GPUs are {model.name} by what the file says, and taken as {asked.name} as told")
     if bandwidth is None and asked is None:
         bandwidth = carried
     found = asked or model

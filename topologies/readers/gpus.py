@@ -30,6 +30,11 @@ class Gpu:
     links: int | None
     link_gbps: float
 
+    @property
+    def amd(self) -> bool:
+        """Whether its links are xGMI, not NVLink."""
+        return self.name.startswith("MI")
+
 
 _MODELS = (
     Gpu("P100", 4, 20), Gpu("V100", 6, 25), Gpu("A100", 12, 25), Gpu("A800", 8, 25), Gpu("H100", 18, 25),
@@ -68,4 +73,4 @@ def given_gpu(source: Source) -> Gpu | None:
 
 def with_links(count: int) -> list[Gpu]:
     """Return the models of NVIDIA that have so many links."""
-    return [model for model in _MODELS if model.links == count and not model.name.startswith("MI")]
+    return [model for model in _MODELS if model.links == count and not model.amd]

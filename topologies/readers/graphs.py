@@ -84,7 +84,7 @@ class Figures:
         self._source, self._what = source, what
         self._bandwidth, self._latency = source.bandwidth(), source.latency()
         self._unit = source.bare_unit()
-        self._without = 0
+        self.without = 0  # links that took the default latency
 
     def of(self, attributes: Mapping[str, str], where: str, line: int | None = None) -> tuple[float, float]:
         """Return (GB/s, µs) of a link from its attributes, whose names are in any letter case."""
@@ -97,14 +97,14 @@ class Figures:
             raise self._source.error(f"{where} has no bandwidth; give one for all {self._what} without, "
                                      f"{self._source.ask('bandwidth')}", line)  # fmt: skip
         if latency is None:
-            self._without += 1
+            self.without += 1
             latency = DEFAULT_LATENCY_US
         return bandwidth, latency
 
     def tell(self) -> None:
         """Say how many links took the default latency."""
-        if self._without:
-            self._source.warn(f"{self._without} {self._what} without a latency have {DEFAULT_LATENCY_US:g} us, the "
+        if self.without:
+            self._source.warn(f"{self.without} {self._what} without a latency have {DEFAULT_LATENCY_US:g} us, the "
                               f"default; {self._source.ask('latency')} says otherwise")  # fmt: skip
 
     def _given_bandwidth(self, lower: Mapping[str, str]) -> float | None:

@@ -44,7 +44,7 @@ def read(source: Source) -> Topology:
     figures = Figures(source, "links")
     links: list[tuple[str, str, float, float]] = []
     loops = []
-    known: dict[tuple[str, ...], tuple[float, float]] = {}
+    known: dict[tuple[str, ...], tuple[float, float, int]] = {}  # GB/s, µs, and whether that is the default
     lines = csv.reader(source.text.splitlines(), delimiter=delimiter, strict=True)
     try:
         for cells in lines:
@@ -59,17 +59,20 @@ def read(source: Source) -> Topology:
                 raise source.error("a link without one of its ends; expected a node as src and as dst", at)
             values = tuple(row.values())
             if values not in known:
-                known[values] = figures.of(
-                    {name: _with_unit(row[name], unit) for name, unit in columns if name in row}, "the link", at
-                )
+                stated = {name: _with_unit(row[name], unit) for name, unit in columns if name in row}
+                before = figures.without
+                bandwidth, latency = figures.of(stated, "the link", at)
+                known[values] = (bandwidth, latency, figures.without - before)
+            else:
+                figures.without += known[values][2]
             if src == dst:
                 loops.append(src)
                 continue
             if len(links) >= MAX_FILE_LINKS:
                 raise source.error(f"more than {MAX_FILE_LINKS} links", at)
-            links.append((src, dst, *known[values]))
+            links.append((src, dst, *known[values][:2]))
             if both_ways:
-                links.append((dst, src, *known[values]))
+                links.append((dst, src, *known[values][:2]))
     except csv.Error as error:
         raise source.error(f"not a table: {error}", lines.line_num) from None
     source.dropped("links from a node to itself", loops)

@@ -162,6 +162,24 @@ class TestDeployment:
         assert "48 channels, at most 32 run" in over
         assert "240 threadblocks, at most 216 run" in over
 
+    @pytest.mark.parametrize(
+        ("npus", "over"), [(33, ""), (34, "33 sends a channel, at most 32 run; 33 receives a channel, at most 32 run")]
+    )
+    def test_peers(self, npus, over):
+        """A GPU that sends to more than 32 others on one channel, or receives from as many, is past a limit too."""
+        algorithm = parse_msccl(export_msccl(made("direct", f"switch:{npus}", "all_to_all")))
+        assert deployment_of(algorithm).over == over
+
+    def test_sizes(self):
+        """Without a limit all sizes are named, as 0 is none to some runtimes; limits and protocol are written."""
+        schedule = made("ring", "ring:4", "all_reduce")
+        assert 'minBytes="0" maxBytes="1099511627776"' in export_msccl(schedule)
+        text = export_msccl(schedule, protocol="LL", min_bytes=1024, max_bytes=2**20)
+        assert 'minBytes="1024" maxBytes="1048576"' in text
+        assert 'proto="LL"' in text
+        with pytest.raises(ScheduleError, match="found 8 and 8"):
+            export_msccl(schedule, min_bytes=8, max_bytes=8)
+
     def test_deterministic(self):
         """The same schedule gives the same bytes."""
         schedule = made("tacos", "torus:3x3", "all_reduce")

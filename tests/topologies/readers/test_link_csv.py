@@ -50,6 +50,12 @@ class TestTable:
             reading(text)
 
 
+def test_links_without_a_latency(reading):
+    """Every link that takes the default is counted, also those that are alike."""
+    reading("src,dst,bandwidth_gbps,latency_us\n0,1,50,\n1,0,50,\n1,2,50,1\n2,1,50,1\n2,0,25,\n0,2,50,\n")
+    assert reading.said[0].startswith("file.txt: 4 links without a latency have 0.5 us, the default")
+
+
 class TestMatrix:
     def test_counts(self, reading):
         """Row i, column j counts links from NPU i to NPU j; the diagonal is left out and named."""

@@ -18,6 +18,16 @@ class TestLinks:
         """NVSwitches, declared by nobody or not even visible, are one switch that takes all links of each GPU."""
         assert reading(nccl(dict.fromkeys(range(8), links), 'sm="80"'), gpu="A100") == dgx_a100(1)
 
+    def test_another_model(self, reading):
+        """A model that is told goes before the one that the file shows, which is said where it matters."""
+        text = nccl(PAIR, 'sm="80"')
+        reading(text, gpu="H100")
+        assert not any("taken as" in said for said in reading.said)
+        reading(text, gpu="B200")
+        assert any(
+            "the GPUs are A100 by what the file says, and taken as B200 as told" in said for said in reading.said
+        )
+
     def test_rank_order(self, reading):
         """NPU r is the GPU of rank r, wherever it stands in the file and whatever its bus."""
         text = nccl({0: nvlink(1), 1: nvlink(0) + nvlink(2), 2: nvlink(1)})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.topologies.readers.samples import all_pairs, smi
-from topologies import FormatError, dgx2, switch
+from topologies import FormatError, OptionError, dgx2, switch
 
 CHAIN = [[" X ", "NV1", "SYS"], ["NV1", " X ", "NV2"], ["PHB", "NV2", " X "]]
 
@@ -49,6 +49,16 @@ class TestWiring:
         assert topology == switch(16, 150.0, 0.35)
         assert "25 GB/s a link as of V100, the only GPU with 6 links" in reading.said[0]
         assert (topology.num_links, topology.num_switches) == (dgx2().num_links, dgx2().num_switches)
+
+    @pytest.mark.parametrize(("model", "says"), [
+        ("V100", "a GPU of it has 12 NVLinks, V100 has 6; give another model"),
+        ("MI300X", "its links are NVLinks, which MI300X does not have"),
+    ])  # fmt: skip
+    def test_a_model_that_cannot_be(self, reading, model, says):
+        """A model with fewer links than the file shows, or with none of the kind, is refused."""
+        with pytest.raises(OptionError, match=says):
+            reading(smi(all_pairs(8, "NV12")), gpu=model)
+        assert reading(smi(all_pairs(8, "NV12")), gpu="H100", wiring="nvswitch").num_switches == 1
 
     def test_the_model_decides(self, reading):
         """NV6 between four is a direct mesh of H100 (18 links), and a switch for V100 (6)."""
