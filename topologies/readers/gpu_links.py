@@ -91,7 +91,11 @@ def gpu_topology(
     each = [""] if boxes == 1 else [f"box {box} " for box in range(boxes)]
     labels = [f"{box}GPU {rank}" for box in each for rank in range(n)] + [f"{box}{hub}" for box in each for hub in hubs]
     labels += ["network switch"] * (nic is not None)
-    return source.build(boxes * n, rows, len(labels) - boxes * n, labels)
+    topology = source.build(boxes * n, rows, len(labels) - boxes * n, labels)
+    apart = len(topology.components())
+    if apart > 1 and pcie is None:
+        source.warn(f"{apart} parts that no {noun} joins; PCIe does, {source.ask('pcie')}")
+    return topology
 
 
 def _cable(a: int, b: int, latency: float, bandwidth: float) -> list[tuple[int, int, float, float]]:

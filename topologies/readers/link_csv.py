@@ -22,7 +22,7 @@ _COLUMN = re.compile(r"(\w+?)(?:\s*[\[(]\s*([^\])]+?)\s*[\])])?")
 
 def recognises(text: str) -> bool:
     """Return whether the first line is a header with both ends of a link."""
-    _, header = _header(text)
+    _, _, header = _header(text)
     return {"src", "dst"} <= {_ENDS.get(name.lower()) for name in header}
 
 
@@ -34,22 +34,22 @@ def read(source: Source) -> Topology:
     FormatError
         A column that is there twice, a line with another number of values than the header has, a value without a unit.
     """
-    delimiter, header = _header(source.text)
-    columns = [_column(source, name) for name in header]
+    first, delimiter, header = _header(source.text)
+    columns = [_column(source, name, first) for name in header]
     names = [name for name, _ in columns]
     for name in names:
         if names.count(name) > 1:
-            raise source.error(f"the column {name!r:.40} is there twice; expected once", 1)
+            raise source.error(f"the column {name!r:.40} is there twice; expected once", first)
     both_ways = source.flag("cables")
     figures = Figures(source, "links")
     links: list[tuple[str, str, float, float]] = []
     loops = []
     known: dict[tuple[str, ...], tuple[float, float, int]] = {}  # GB/s, µs, and whether that is the default
-    lines = csv.reader(source.text.splitlines(), delimiter=delimiter, strict=True)
+    lines = csv.reader(source.text.splitlines()[first:], delimiter=delimiter, strict=True)
     try:
         for cells in lines:
-            at = lines.line_num
-            if at == 1 or not any(cell.strip() for cell in cells) or cells[0].lstrip().startswith("#"):
+            at = first + lines.line_num
+            if not any(cell.strip() for cell in cells) or _comments(cells[0]):
                 continue
             if len(cells) != len(columns):
                 raise source.error(f"{len(cells)} values, the header has {len(columns)}; expected as many", at)
@@ -74,7 +74,7 @@ def read(source: Source) -> Topology:
             if both_ways:
                 links.append((dst, src, *known[values][:2]))
     except csv.Error as error:
-        raise source.error(f"not a table: {error}", lines.line_num) from None
+        raise source.error(f"not a table: {error}", first + lines.line_num) from None
     source.dropped("links from a node to itself", loops)
     figures.tell()
     return _built(source, links)
@@ -105,18 +105,24 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in parts)
 
 
-def _header(text: str) -> tuple[str, list[str]]:
-    """Return the delimiter and the words of the first line."""
-    first = text[:4096].split("\n", 1)[0].strip("\r")
-    delimiter = max(",;\t", key=first.count)
-    return delimiter, [word.strip().strip('"') for word in first.split(delimiter)]
+def _header(text: str) -> tuple[int, str, list[str]]:
+    """Return the number, the delimiter and the words of the first line that is not empty and no comment."""
+    lines = text[:4096].splitlines() or [""]
+    number = next((number for number, line in enumerate(lines, 1) if line.strip() and not _comments(line)), 1)
+    delimiter = max(",;\t", key=lines[number - 1].count)
+    return number, delimiter, [word.strip().strip('"') for word in lines[number - 1].split(delimiter)]
 
 
-def _column(source: Source, text: str) -> tuple[str, str]:
+def _comments(line: str) -> bool:
+    """Return whether a line is a comment."""
+    return line.lstrip().startswith("#")
+
+
+def _column(source: Source, text: str, line: int) -> tuple[str, str]:
     """Return the name and the unit of a column, ``bandwidth (GB/s)``; no unit where it has none."""
     match = _COLUMN.fullmatch(text)
     if match is None:
-        raise source.error(f"column {shortened(text, 40)!r}; expected a name, with a unit in parentheses or none", 1)
+        raise source.error(f"column {shortened(text, 40)!r}; expected a name, with a unit in parentheses or none", line)
     name = match[1].lower()
     return _ENDS.get(name, name), match[2] or ""
 

@@ -50,6 +50,14 @@ class TestTable:
             reading(text)
 
 
+def test_comments_before_the_header(reading):
+    """Comments and empty lines may stand before the header, and line numbers are those of the file."""
+    text = "# links of a lab\n\nsrc,dst,bandwidth_gbps,latency_us\n0,1,50,1\n# back\n1,0,50,1\n"
+    assert reading(text).num_links == 2
+    with pytest.raises(FormatError, match="line 6: 3 values, the header has 4"):
+        reading(text.replace("1,0,50,1", "1,0,50"))
+
+
 def test_links_without_a_latency(reading):
     """Every link that takes the default is counted, also those that are alike."""
     reading("src,dst,bandwidth_gbps,latency_us\n0,1,50,\n1,0,50,\n1,2,50,1\n2,1,50,1\n2,0,25,\n0,2,50,\n")

@@ -50,6 +50,15 @@ class TestWiring:
         assert "25 GB/s a link as of V100, the only GPU with 6 links" in reading.said[0]
         assert (topology.num_links, topology.num_switches) == (dgx2().num_links, dgx2().num_switches)
 
+    def test_pairs(self, reading):
+        """Pairs of GPUs that nothing joins are said, with what would join them; then they are one network."""
+        cells = [[" X ", "NV4", "SYS", "SYS"], ["NV4", " X ", "SYS", "SYS"], ["SYS", "SYS", " X ", "NV4"],
+                 ["SYS", "SYS", "NV4", " X "]]  # fmt: skip
+        assert len(reading(smi(cells), gpu="A100").components()) == 2
+        assert any("2 parts that no NVLink joins; PCIe does, @pcie=24GB/s" in said for said in reading.said)
+        assert len(reading(smi(cells), gpu="A100", pcie="24GB/s").components()) == 1
+        assert not any("parts" in said for said in reading.said)
+
     @pytest.mark.parametrize(("model", "says"), [
         ("V100", "a GPU of it has 12 NVLinks, V100 has 6; give another model"),
         ("MI300X", "its links are NVLinks, which MI300X does not have"),
