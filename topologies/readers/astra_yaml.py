@@ -73,7 +73,7 @@ def _number(source: Source, key: str, text: str, whole: bool = False) -> float:
     """Return a value of a key as a number."""
     form = r"[0-9]{1,9}" if whole else r"[0-9]{0,20}\.?[0-9]{0,20}([eE][+-]?[0-9]{1,2})?"
     if not re.fullmatch(form, text, re.ASCII) or not re.match(r"\.?[0-9]", text, re.ASCII):
-        wanted = "a whole number" if whole else "a number"
+        wanted = "a whole number of at most nine digits" if whole else "a number"
         raise source.error(f"{key} is {shortened(text, 40)!r}; expected {wanted} for each dimension: fill it in")
     return float(text)
 
