@@ -12,7 +12,8 @@ from fractions import Fraction
 from topologies.exceptions import UnitError
 
 # Digits are bounded, so that a typing slip such as 1e999999999 is refused and not computed.
-_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?)\s*(.*?)\s*")
+# What stands around it is stripped first: blanks before an end that is not there would be looked at again and again.
+_NUMBER = re.compile(r"([+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?)\s*+(.*)")
 
 _DECIMAL = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
@@ -32,7 +33,7 @@ TIME = {
 
 def _split(text: str, what: str, example: str) -> tuple[Fraction, str]:
     """Return the number and the unit of `text`."""
-    match = _NUMBER.fullmatch(text)
+    match = _NUMBER.fullmatch(text.strip())
     if match is None:
         raise UnitError(f"{what} {text!r}: expected a number with a unit, such as {example}")
     if not match[2]:
@@ -122,7 +123,7 @@ def parse_per_dimension(text: str, parse: Callable[[str], float], what: str) -> 
         A part that is no number, or whatever `parse` refuses.
     """
     parts = text.split("x")
-    matches = [_NUMBER.fullmatch(part) for part in parts]
+    matches = [_NUMBER.fullmatch(part.strip()) for part in parts]
     example = "0.5x1us" if parse is parse_time else "50x75GiB/s"
     if not all(matches):
         raise UnitError(f"{what} {text!r}: expected numbers joined by x with a unit, such as {example}")

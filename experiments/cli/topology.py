@@ -105,7 +105,7 @@ def convert_topology(network: str, target: str, as_json: bool, **given: Any) -> 
     from topologies.writers import SUFFIXES, write_topology
 
     _require_suffix("OUT", target, tuple(SUFFIXES))
-    if os.path.realpath(network.rpartition("@")[0] or network) == os.path.realpath(target):
+    if os.path.realpath(target) in map(os.path.realpath, (network, network.rpartition("@")[0] or network)):
         raise click.UsageError(f"{target} would overwrite the file to be converted; give another name")
     require_writable(target)
     found, notes = _network(network, given)

@@ -40,11 +40,15 @@ class MscclFormatError(FormatError):
         self.line = line
 
 
+#: Bytes in which the first element of a file begins, comments before it included.
+_START = 2**16
+
+
 def is_msccl_file(path: str | os.PathLike[str]) -> bool:
     """Return whether a file looks like MSCCL XML, whole or not."""
     try:
         with open(path, "rb") as file:
-            return looks_like_msccl(file.read(4096))
+            return looks_like_msccl(file.read(_START))
     except OSError:
         return False
 
@@ -184,6 +188,7 @@ class _Reading:
             )  # fmt: skip
         nothing = kind == "nop"
         count = given.number("cnt", 0 if nothing else None, 0 if nothing else 1, MAX_CHUNKS)
+        count = 0 if nothing else count  # some write 1, and mean nothing by it
         self._moved += count
         if self._moved > MAX_MOVED:
             raise MscclFormatError(f"the steps move more than {MAX_MOVED} chunks in all, which is not read", line)

@@ -19,8 +19,9 @@ _List = list[tuple[str, Any]]
 
 def recognises(text: str) -> bool:
     """Return whether a text has GML's ``graph [`` before any other list."""
-    start = re.sub(r"^\s*#.*$", "", text[:65536], flags=re.MULTILINE)
-    return re.match(r'\s*((Creator|Version|comment)\s+("[^"]*"|\S+)\s+)*graph\s*\[', start) is not None
+    # Possessive: what has been passed over is not tried again, so that hostile starts cost no time.
+    before = r'(?>\s+|#[^\n]*+|(?:Creator|Version|comment)\s++(?>"[^"]*+"|[^"\s]\S*+)(?=\s))*+'
+    return re.match(rf"{before}graph\s*+\[", text[:65536]) is not None
 
 
 def read(source: Source) -> Topology:

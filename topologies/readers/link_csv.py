@@ -17,7 +17,7 @@ from topologies.shape import shortened
 from topologies.topology import Topology
 
 _ENDS = {"src": "src", "source": "src", "from": "src", "dst": "dst", "target": "dst", "to": "dst", "destination": "dst"}
-_COLUMN = re.compile(r"(\w+?)(?:\s*[\[(]\s*([^\])]+?)\s*[\])])?")
+_COLUMN = re.compile(r"(\w++)(?:\s*+[\[(]([^\])]++)[\])])?")
 
 
 def recognises(text: str) -> bool:
@@ -121,10 +121,10 @@ def _comments(line: str) -> bool:
 def _column(source: Source, text: str, line: int) -> tuple[str, str]:
     """Return the name and the unit of a column, ``bandwidth (GB/s)``; no unit where it has none."""
     match = _COLUMN.fullmatch(text)
-    if match is None:
+    if match is None or (match[2] is not None and not match[2].strip()):
         raise source.error(f"column {shortened(text, 40)!r}; expected a name, with a unit in parentheses or none", line)
     name = match[1].lower()
-    return _ENDS.get(name, name), match[2] or ""
+    return _ENDS.get(name, name), (match[2] or "").strip()
 
 
 def _with_unit(text: str, unit: str) -> str:

@@ -14,7 +14,7 @@ from topologies.readers.source import Source
 from topologies.topology import Topology
 
 _MAX_NPUS = 1024
-_ROW = re.compile(r"\s*[0-9]+\s*(,\s*[0-9]+\s*)+,?\s*", re.ASCII)
+_ROW = re.compile(r"\s*+[0-9]++\s*+(?:,\s*+[0-9]++\s*+)++,?\s*+", re.ASCII)
 
 
 def recognises(text: str) -> bool:

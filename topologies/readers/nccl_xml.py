@@ -26,8 +26,9 @@ _UNSEEN = re.compile(r"f+:f+:f+\.?0?", re.IGNORECASE)
 
 def recognises(text: str) -> bool:
     """Return whether a text is XML with NCCL's root, or that of its graph dumps."""
-    start = re.sub(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]\s*)?>", "", text[:65536], flags=re.DOTALL).lstrip()
-    return re.match(r"<(system|graphs|cpu)\b", start) is not None
+    # Possessive: what has been passed over is not tried again, so that hostile starts cost no time.
+    before = r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(\[.*?\]\s*+)?>)*+"
+    return re.match(rf"{before}<(system|graphs|cpu)\b", text[:65536], re.DOTALL) is not None
 
 
 def read(source: Source) -> Topology:

@@ -23,11 +23,13 @@ _HEADERS = {3: "nodes switches links", 6: "nodes gpus_per_server nvswitches swit
 def recognises(text: str) -> bool:
     """Return whether a text begins with a header of numbers and has a cable with a rate in its first lines."""
     lines = [line for line in text[: 2**20].splitlines() if line.strip()][:2]
-    if len(lines) < 2 or not re.fullmatch(r"\s*[0-9]+\s+[0-9]+\s+[0-9]+(\s+[0-9]+\s+[0-9]+\s+\S+)?\s*", lines[0], re.A):
+    words = lines[0].split() if len(lines) == 2 else []
+    numbers = words[:5] if len(words) == 6 else words
+    if len(words) not in _HEADERS or not all(re.fullmatch("[0-9]+", word, re.A) for word in numbers):
         return False
-    return (
-        re.search(r"^\s*[0-9]+\s+[0-9]+\s+[0-9.]+\s*[A-Za-z]+(/s)?\s+[0-9.]+", text[: 2**20], re.M | re.A) is not None
-    )
+    # Possessive, and within a line: what has been passed over is not tried again.
+    cable = r"^[ \t]*+[0-9]++[ \t]++[0-9]++[ \t]++[0-9.]++[ \t]*+[A-Za-z]++(?:/s)?[ \t]++[0-9.]"
+    return re.search(cable, text[: 2**20], re.M | re.A) is not None
 
 
 def read(source: Source) -> Topology:
@@ -110,7 +112,7 @@ def _links(
                                    "links of equal values", number)  # fmt: skip
             parallel.append(name)
         seen[pair] = known[values]
-        if len(words) == 5 and not re.fullmatch(r"0*\.?0*", words[4]):
+        if len(words) == 5 and not re.fullmatch(r"0*+\.?0*+", words[4]):
             lossy.append(name)
         bandwidth, latency = known[values]
         rows += [(new[a], new[b], latency, bandwidth), (new[b], new[a], latency, bandwidth)]

@@ -18,8 +18,9 @@ from topologies.readers.source import Source
 from topologies.topology import Topology
 
 _TITLE = re.compile(r"\b(weight|hops|link type|bandwidth)\b.*\bbetween two GPUs|=\s*(bandwidth)\s*=", re.IGNORECASE)
-_HEADER = re.compile(r"^\s*GPU[0-9]{1,6}(\s+GPU[0-9]{1,6})*\s*$", re.ASCII)
-_ROW = re.compile(r"^\s*GPU([0-9]{1,6})\s+(\S.*)$", re.ASCII)
+_TITLE_LENGTH = 400  # of a line in which a title may stand
+_HEADER = re.compile(r"\s*+GPU[0-9]{1,6}(?:\s++GPU[0-9]{1,6})*+\s*+$", re.ASCII)
+_ROW = re.compile(r"\s*+GPU([0-9]{1,6})\s++(\S.*)$", re.ASCII)
 
 #: Weight of one xGMI link, in the driver's table of distances.
 _ONE_LINK = 15
@@ -91,7 +92,7 @@ def _tables(source: Source) -> dict[str, tuple[list[int], list[list[str]]]]:
     lines = source.text.splitlines()
     title = ""
     for index, line in enumerate(lines):
-        match = _TITLE.search(line)
+        match = _TITLE.search(line[:_TITLE_LENGTH])
         if match:
             title = (match[1] or match[2]).lower()
         if not title or not _HEADER.match(line):

@@ -49,6 +49,7 @@ def parse_xml(source: Source) -> Element:
     parser.buffer_text = True
     root: list[Element] = []
     stack: list[Element] = []
+    texts: list[list[str]] = []  # of the elements that are open
     count = 0
 
     def refuse(message: str) -> NoReturn:
@@ -67,14 +68,19 @@ def parse_xml(source: Source) -> Element:
         element = Element(name.rpartition(":")[2], attributes, parser.CurrentLineNumber)
         (stack[-1].children if stack else root).append(element)
         stack.append(element)
+        texts.append([])
+
+    def end(_: str) -> None:
+        # Joined once: a text that grows piece by piece would be copied as often as it has pieces.
+        stack.pop().text = "".join(texts.pop())
 
     def characters(text: str) -> None:
-        if stack:
-            stack[-1].text += text
+        if texts:
+            texts[-1].append(text)
 
     parser.StartDoctypeDeclHandler = doctype
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda _: stack.pop()
+    parser.EndElementHandler = end
     parser.CharacterDataHandler = characters
     try:
         parser.Parse(source.text.encode(), True)

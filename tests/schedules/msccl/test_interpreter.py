@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from schedules.msccl import judge, load_msccl, parse_msccl
+from schedules.msccl import judge, load_msccl, parse_msccl, schedule_of
 from tests.schedules.msccl import damage
 from tests.schedules.msccl.disorder import outcome
 from tests.schedules.msccl.samples import BY_HAND, algo, case, exported
+from topologies import ring
 
 
 def racing():
@@ -30,6 +31,38 @@ class TestJudge:
     def test_by_hand_is_valid(self):
         """A file with a comment first, foreign elements and missing attributes is read and valid."""
         assert judge(parse_msccl(BY_HAND)).status == "valid"
+
+    @pytest.mark.parametrize(("first", "status"), [(1, "invalid"), (2, "valid"), (0, "valid")])
+    def test_overlap(self, first, status):
+        """A copy between ranges that overlap is refused, as a GPU copies all at once; apart, or onto itself, it is not."""
+        steps = [
+            ("cpy", "i", 0, "s", 0),
+            ("cpy", "s", 0, "s", first),
+            ("s", "s", first, "o", 0),
+            ("cpy", "s", first, "o", 0),
+        ]
+        text = '<algo nchunksperloop="2" ngpus="2" coll="broadcast" inplace="0" outofplace="1">'
+        text += '<gpu id="0" i_chunks="2" o_chunks="2" s_chunks="4"><tb id="0" send="1" recv="-1" chan="0">'
+        text += "".join(
+            f'<step s="{number}" type="{kind}" srcbuf="{src}" srcoff="{at}" dstbuf="{dst}" dstoff="{to}" cnt="2"/>'
+            for number, (kind, src, at, dst, to) in enumerate(steps)
+        )
+        text += '</tb></gpu><gpu id="1" i_chunks="2" o_chunks="2"><tb id="0" send="-1" recv="0" chan="0">'
+        text += '<step s="0" type="r" dstbuf="o" dstoff="0" cnt="2"/></tb></gpu></algo>'
+        verdict = judge(parse_msccl(text))
+        assert verdict.status == status
+        if status == "invalid":
+            assert "2 chunks from s[0] to s[1], which overlap" in verdict.reason
+
+    def test_a_nop_of_one_chunk(self):
+        """What a nop counts means nothing, to the judge and to the schedule that is made of it."""
+        text = '<algo nchunksperloop="1" ngpus="2" coll="broadcast" inplace="1"><gpu id="0" i_chunks="1">'
+        text += '<tb id="0" send="1"><step s="0" type="s" srcbuf="i" srcoff="0" cnt="1"/></tb></gpu>'
+        text += '<gpu id="1" i_chunks="1"><tb id="0" recv="0"><step s="0" type="nop" cnt="1"/>'
+        text += '<step s="1" type="r" dstbuf="i" dstoff="0" cnt="1"/></tb></gpu></algo>'
+        algorithm = parse_msccl(text)
+        assert judge(algorithm).status == "valid"
+        assert schedule_of(algorithm, ring(2)).num_hops == 1
 
     def test_custom_cannot_be_verified(self):
         """Nobody says what a custom collective must do; that it ends and has no race is still looked at."""
