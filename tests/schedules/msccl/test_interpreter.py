@@ -34,7 +34,7 @@ class TestJudge:
 
     @pytest.mark.parametrize(("first", "status"), [(1, "invalid"), (2, "valid"), (0, "valid")])
     def test_overlap(self, first, status):
-        """A copy between ranges that overlap is refused, as a GPU copies all at once; apart, or onto itself, it is not."""
+        """A copy between ranges that overlap is refused, as a GPU copies all at once; others are not."""
         steps = [
             ("cpy", "i", 0, "s", 0),
             ("cpy", "s", 0, "s", first),
