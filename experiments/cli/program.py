@@ -7,6 +7,7 @@ through, for whoever looks for a defect.
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import sys
 import threading
@@ -89,6 +90,10 @@ class Program(Commands):
         # A stream that was closed (``>&-``) is None; what would have gone there is wanted by nobody.
         sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  until the end
         sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115  until the end
+        for stream in (sys.stdout, sys.stderr):
+            # What a terminal, or a file's name, has no letters for is written as its code.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         if threading.current_thread() is threading.main_thread():
             watch()
         try:

@@ -173,6 +173,13 @@ class TestProcess:
                               preexec_fn=lambda: os.close(1))  # fmt: skip
         assert (done.returncode, done.stderr) == (0, b"")
 
+    def test_terminal_of_few_letters(self):
+        """What the terminal's encoding lacks is written as its code."""
+        done = subprocess.run([*self.command, "topology", "show", "ring:1"], cwd=ROOT, capture_output=True,
+                              env=os.environ | {"PYTHONIOENCODING": "ascii"})  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert rb"\u221e GB/s" in done.stdout
+
     def test_interrupt(self):
         """Ctrl-C ends with status 130 and one line."""
         code = (
