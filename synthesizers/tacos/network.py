@@ -210,6 +210,16 @@ class Network:
             column.setflags(write=False)  # so that the schedule takes them over without a copy
         return Matching(chunk, link, int(time)) if hops == self.transfers else None
 
+    def compile_rounds(self) -> None:
+        """Compile what matches large even networks, with few links and with many."""
+        from synthesizers.tacos.even import match_even
+
+        in_start, in_links, first_start, first_chunks, _ = self._columns
+        for link_type in (np.uint16, np.uint32):
+            chunk, link = np.empty(self.transfers, np.uint16), np.empty(self.transfers, link_type)
+            match_even(self.topology.num_npus, len(self.holders), self.topology.src, in_start, in_links, first_start,
+                       first_chunks, 0, MAX_PS, chunk, link, threads=2)  # fmt: skip
+
     def _carried(self, trial: Trial, cutoff_ps: int) -> Matching | None:
         """Return one NPU's trees, carried to all; None where that takes longer or NPUs are not all alike."""
         if self.translations is None:

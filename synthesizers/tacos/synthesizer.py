@@ -147,6 +147,7 @@ class Tacos(Synthesizer):
             problem = Problem(topology, collective_named("all_reduce", 4), 2**20)
             for rule in RULES:
                 self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))
+        Network(ring(4), np.arange(4), 2**18).compile_rounds()
         for kind, rule in (("all_to_all", "auto"), ("all_gather", "translated")):
             problem = Problem(ring(4), collective_named(kind, 4), 2**20)
             self.synthesize(problem, parse_options(self, {"rule": rule, "trials": 1}))

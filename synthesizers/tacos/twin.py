@@ -14,7 +14,7 @@ _MASK = 2**64 - 1
 
 
 def mixed(seed, a, b):
-    """Twin of `synthesizers.tacos.matching.mixed` and of `synthesizers.tacos.even.turn`."""
+    """Twin of `synthesizers.tacos.matching.mixed` and of `synthesizers.tacos.choices.turn`."""
     z = (seed * 0x9E3779B97F4A7C15 + a * 0xBF58476D1CE4E5B9 + b * 0x94D049BB133111EB + 0x9E3779B97F4A7C15) & _MASK
     z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK

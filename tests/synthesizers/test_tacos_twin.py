@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from synthesizers.tacos import even, matching, relays, translated, twin
+from synthesizers.tacos import choices, even, matching, relays, translated, twin
 from synthesizers.tacos.network import RULES, Network
 from topologies import Paths, Topology, mesh, parse_topology, ring, torus
 
@@ -64,7 +64,7 @@ class TestMixed:
     @given(st.integers(0, 2**62), st.integers(0, 2**31), st.integers(0, 2**31))
     def test_twins(self, seed, a, b):
         """Both kernels and the twin hash alike."""
-        assert matching.mixed(seed, a, b) == even.turn(seed, a, b) == twin.mixed(seed, a, b)
+        assert matching.mixed(seed, a, b) == choices.turn(seed, a, b) == twin.mixed(seed, a, b)
 
 
 class TestMatch:
@@ -126,12 +126,13 @@ class TestSearch:
 
 
 class TestMatchEven:
-    @pytest.mark.parametrize("threads", [1, 2, 3])
+    @pytest.mark.parametrize(("threads", "near"), [(1, True), (1, False), (2, False), (3, False)])
     @pytest.mark.parametrize(
         "name", ["mesh:11x13", "torus:10x10", "mesh:5x5x5", "line:70", "ring_one_way:67", "dragonfly:4x9", "kautz:24x2"]
     )
-    def test_long(self, name, threads):
+    def test_long(self, monkeypatch, name, threads, near):
         """Over many rounds, in which NPUs wait for each other and are visited again, choices are those step by step."""
+        monkeypatch.setattr(even, "NEAR", 2**16 if near else 0)
         topology = parse_topology(name)
         # Unlike numbers of chunks, so that some NPUs are done long before others.
         holders = np.sort(np.random.default_rng(7).integers(0, topology.num_npus // 2, 3 * topology.num_npus))
@@ -163,7 +164,7 @@ class TestMatchEven:
         network = Network(mesh([11, 13]), np.arange(143), 1)
         arguments = stepped(network, 3, NEVER)
         shared = functools.partial(even.match_even, threads=threads)
-        monkeypatch.setattr(even, "PREFETCH_FROM", 0)
+        monkeypatch.setattr(even, "NEAR", 0)
         assert outcome(shared, network, arguments) == outcome(twin.match_even, network, arguments)
 
     @thorough
