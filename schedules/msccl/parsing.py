@@ -19,7 +19,7 @@ from topologies.reading import read_bytes
 #: Most of each thing that is read: far past what a GPU runs, so that whatever is refused here is damage.
 MAX_BYTES = 2**28
 MAX_GPUS = 2**14
-MAX_CHUNKS = 2**20
+MAX_CHUNKS = 2**17
 MAX_MOVED = 2**21
 _MAX_DEPTH = 16
 

@@ -24,7 +24,7 @@ NAMES = {
 }  # fmt: skip
 
 #: Most chunks in a loop, all instances together; a file of more is of no use to anybody.
-_MAX_CHUNKS = 2**20
+_MAX_CHUNKS = 2**17
 
 
 class Spot(NamedTuple):
