@@ -6,7 +6,7 @@ ranks take O(n), not O(n²).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,22 +54,14 @@ def columns_of(problem: Collective) -> Columns:
 
     def set_of(npus: Iterable[int]) -> int:
         """Return the number of a set of NPUs, a new one if need be."""
-        array = np.unique(np.fromiter(npus, np.int32))
+        array = np.fromiter(npus, np.int32)
+        if len(array) > 1:  # sorting takes longer than all else, and most sets are of one
+            array = np.unique(array)
         key = array.tobytes()
         if key not in sets:
             sets[key] = len(members)
             members.append(array)
         return sets[key]
-
-    def singles_of(npus: Sequence[int]) -> np.ndarray:
-        """Return the number of the set of each NPU alone: what `set_of` would, for thousands of them at once."""
-        raw = (array := np.array(npus, np.int32)).tobytes()
-        numbers = np.empty(len(array), np.int64)
-        for place in range(len(array)):
-            numbers[place] = number = sets.setdefault(raw[4 * place : 4 * place + 4], len(members))
-            if number == len(members):
-                members.append(array[place : place + 1])
-        return numbers
 
     def named(npus: tuple[int, ...]) -> int:
         """Return the number of a set that a condition gives."""
@@ -93,7 +85,7 @@ def columns_of(problem: Collective) -> Columns:
             group = problem.groups[part]
             ranks = len(group)
             # Singletons of one group are consecutive sets: rank r is set `single[r]`.
-            single = singles_of(group)
+            single = np.array([set_of([npu]) for npu in group])
             whole, root = set_of(group), single[problem.root % ranks]
             per_buffer = ranks if problem.kind == "all_to_all" else count
             if problem.kind == "all_to_all":

@@ -67,7 +67,9 @@ def convert(
 
     asked = {"in_place": in_place, "protocol": protocol, "min_bytes": min_bytes, "max_bytes": max_bytes}
     asked = {key: value for key, value in asked.items() if value is not None}
-    of_msccl = [f"--{key.replace('_', '-')}" for key in asked]
+    of_msccl = [
+        f"--{key.replace('_', '-')}" if value is not False else "--out-of-place" for key, value in asked.items()
+    ]
     of_msccl += ["--instances"] * (instances is not None) + ["--name"] * (name is not None)
     if to == "chakra":
         if of_msccl:

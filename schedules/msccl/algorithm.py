@@ -24,6 +24,9 @@ COLLECTIVES = {
 #: What RCCL calls differently.
 SPELLINGS = {"reducescatter": "reduce_scatter"}
 
+#: Most chunks of a buffer, and of a loop with all instances, that are read and written: more are of no use to anybody.
+MAX_CHUNKS = 2**17
+
 #: The largest size written where there is no limit: 0 would be none to some runtimes, and nothing to others.
 ANY_BYTES = 2**40
 

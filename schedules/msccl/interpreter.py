@@ -127,9 +127,9 @@ class _Run:
         if step.kind == "re":
             values = [_sum(a, b) for a, b in zip(values, self._read(number, step, gpu, target=True), strict=True)]
         if step.kind in WRITES:
+            self._write(number, step, gpu, values)
             if step.kind in READS:
                 self._require_apart(number, step, gpu)
-            self._write(number, step, gpu, values)
         if step.kind in SENDS:
             self._sent[number] = values
         self._finish(number, thread)
@@ -199,9 +199,10 @@ class _Run:
 
     def _require_apart(self, number: int, step: Step, gpu: int) -> None:
         """Refuse a step whose source and target share a part: a GPU copies all of it at once, in no order."""
-        source, target = (self._places(number, step, gpu, target=side) for side in (False, True))
-        if source[0][:2] == target[0][:2] and 0 < abs(source[0][2] - target[0][2]) < step.cnt:
-            raise self._fault(number, f"copies {step.cnt} chunks from {_name(source[0])} to {_name(target[0])}, which "
+        source = self.conditions.address(gpu, step.src_buffer, step.src_offset)
+        target = self.conditions.address(gpu, step.dst_buffer, step.dst_offset)
+        if source[:2] == target[:2] and 0 < abs(source[2] - target[2]) < step.cnt:
+            raise self._fault(number, f"copies {step.cnt} chunks from {_name(source)} to {_name(target)}, which "
                                       "overlap: what they hold then depends on the order within the step")  # fmt: skip
 
     def _read(self, number: int, step: Step, gpu: int, target: bool = False) -> list[Value]:

@@ -12,14 +12,25 @@ import os
 import re
 from xml.parsers import expat
 
-from schedules.msccl.algorithm import COLLECTIVES, RECEIVES, SENDS, SPELLINGS, TYPES, Algorithm, Gpu, Step, Threadblock
+from schedules.msccl.algorithm import (
+    COLLECTIVES,
+    MAX_CHUNKS,
+    RECEIVES,
+    SENDS,
+    SPELLINGS,
+    TYPES,
+    Algorithm,
+    Gpu,
+    Step,
+    Threadblock,
+)
 from topologies.exceptions import FormatError
+from topologies.readers.xml_tree import first_element
 from topologies.reading import read_bytes
 
 #: Most of each thing that is read: far past what a GPU runs, so that whatever is refused here is damage.
 MAX_BYTES = 2**28
 MAX_GPUS = 2**14
-MAX_CHUNKS = 2**17
 MAX_MOVED = 2**21
 _MAX_DEPTH = 16
 
@@ -55,10 +66,7 @@ def is_msccl_file(path: str | os.PathLike[str]) -> bool:
 
 def looks_like_msccl(start: bytes) -> bool:
     """Return whether a text's start is that of MSCCL XML: its first element, after comments, is ``algo``."""
-    # Possessive: what has been passed over is not tried again, so that hostile starts cost no time.
-    before = r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(\[.*?\]\s*+)?>)*+"
-    text = start.decode("utf-8", "replace").removeprefix("\ufeff")
-    return re.match(rf"{before}<algo\b", text, re.DOTALL) is not None
+    return first_element(start.decode("utf-8", "replace").removeprefix("\ufeff")) == "algo"
 
 
 def load_msccl(path: str | os.PathLike[str]) -> Algorithm:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from schedules.collective import Collective
+from schedules.msccl.algorithm import MAX_CHUNKS
 from topologies.exceptions import ScheduleError
 
 #: MSCCL's names of collectives; what is not here is written as ``custom``.
@@ -22,9 +23,6 @@ NAMES = {
     "all_reduce": "allreduce", "all_gather": "allgather", "reduce_scatter": "reduce_scatter",
     "all_to_all": "alltoall", "broadcast": "broadcast", "reduce": "reduce",
 }  # fmt: skip
-
-#: Most chunks in a loop, all instances together; a file of more is of no use to anybody.
-_MAX_CHUNKS = 2**17
 
 
 class Spot(NamedTuple):
@@ -89,9 +87,9 @@ class Placement:
         else:
             count = problem.num_npus if self.name in ("allgather", "reduce_scatter", "alltoall") else len(shards)
             self.total = count * self._shard * instances
-        if self.total > _MAX_CHUNKS:
+        if self.total > MAX_CHUNKS:
             raise ScheduleError(
-                f"the schedule would need {self.total} chunks in MSCCL's form; at most {_MAX_CHUNKS} are written: give "
+                f"the schedule would need {self.total} chunks in MSCCL's form; at most {MAX_CHUNKS} are written: give "
                 "fewer chunks, or weights that are closer to equal"
             )
 

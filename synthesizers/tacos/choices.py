@@ -55,6 +55,27 @@ def turn(seed, npu, event):
 
 
 @numba.njit(cache=True, nogil=True)
+def _first_lacking(have, row, log, entry, mask, at, end):
+    """Return the first entry of a log, from `at` on, that the NPU of a row lacks; `end` if it lacks none before that.
+
+    Entry i is ``log[entry + (i & mask)]``. Entries are looked at together, without a branch: which of them are lacking
+    is as good as random.
+    """
+    one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
+    while at < end:
+        lacking = np.uint64(0)
+        for look in range(LOOKS):
+            c = np.uint64(log[entry + ((at + np.uint64(look)) & mask)])
+            lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
+        if end - at < np.uint64(LOOKS):
+            lacking &= (one << (end - at)) - one
+        if lacking:
+            return at + _lowest(lacking)  # type: ignore[call-arg]  # the context is numba's
+        at += np.uint64(LOOKS)
+    return end
+
+
+@numba.njit(cache=True, nogil=True)
 def begin(first_start, first_chunks, words, have, log, log_start):
     """Enter what NPUs hold at the start."""
     for npu in range(len(log_start)):
@@ -88,19 +109,19 @@ def _ask_for(
 
 @numba.njit(cache=True, nogil=True)
 def sweep(
-    base, steps, seed, waiting, count, ended, num_ended, first, last, log, log_start, log_mask, num_chunks, words, have,
-    ends, done, seen, source, pointer, in_start, in_links, ahead, picked, totals,
+    base, steps, seed, waiting, count, ended, first, last, log, log_start, log_mask, num_chunks, words, have, ends,
+    done, seen, source, pointer, in_start, in_links, ahead, picked, totals,
 ):  # fmt: skip
     """Let the first `count` NPUs of `waiting` choose for as many steps of a round as they can.
 
-    Those that end the round go from `waiting` to `ended`, which has `num_ended` so far, in the order in which they do.
-    Returns how many still wait, and how many have ended.
+    Those that end the round go from `waiting` to `ended`, in the order in which they do. Returns how many still wait.
 
     `ends[d, j]` is the length of NPU d's log before step j of the round, known up to j = `done[d]`; of NPUs outside
     first…last−1, which other threads visit, up to `seen`. `picked` are the links by which a log's new entries come;
     `totals[j]` counts the hops of step j.
     """
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
+    num_ended = len(waiting) - count
     widest = np.int64(0)
     for index in range(count):
         widest = max(widest, np.int64(in_start[waiting[index] + 1] - in_start[waiting[index]]))
@@ -146,26 +167,16 @@ def sweep(
                     end = np.uint64(ends[source[low + turned], step])
                 entry, mask = log_of[turned], mask_of[turned]
                 stuck = known_of[turned] < step
-                while at < end:
-                    # Eight entries at a time, without a branch: which are lacking is as good as random.
-                    lacking = np.uint64(0)
-                    for look in range(LOOKS):
-                        c = np.uint64(log[entry + ((at + np.uint64(look)) & mask)])
-                        lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
-                    if end - at < np.uint64(LOOKS):
-                        lacking &= (one << (end - at)) - one
-                    if lacking:
-                        at += _lowest(lacking)  # type: ignore[call-arg]  # the context is numba's
-                        c = np.uint64(log[entry + (at & mask)])
-                        at += one
-                        have[row + (c >> six)] |= one << (c & low_bits)
-                        log[own_log + (np.uint64(own) & own_mask)] = c
-                        picked[news + own] = in_links[low + turned]
-                        own += 1
-                        stuck = False
-                        break
-                    at += np.uint64(LOOKS)
-                at_of[turned] = np.int64(min(at, end))
+                at = _first_lacking(have, row, log, entry, mask, at, end)
+                if at < end:
+                    c = np.uint64(log[entry + (at & mask)])
+                    at += one
+                    have[row + (c >> six)] |= one << (c & low_bits)
+                    log[own_log + (np.uint64(own) & own_mask)] = c
+                    picked[news + own] = in_links[low + turned]
+                    own += 1
+                    stuck = False
+                at_of[turned] = np.int64(at)
                 if stuck:
                     break
                 turned += 1
@@ -193,7 +204,7 @@ def sweep(
         else:
             ended[num_ended] = d
             num_ended += 1
-    return left, num_ended
+    return left
 
 
 @numba.njit(cache=True, nogil=True)
@@ -233,6 +244,7 @@ def step_by_step(
     `log` has a row for each NPU, of which `lengths` entries are filled, and a few entries more to look at.
     """
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
+    whole = ~np.uint64(0)  # rows are no rings
     now, then = lengths.copy(), lengths.copy()
     active, count = np.arange(len(lengths)), len(lengths)
     hop = step = 0
@@ -252,26 +264,17 @@ def step_by_step(
             for _ in range(high - low):
                 u = np.int64(source[place])
                 at, end, entry = np.uint64(pointer[place]), np.uint64(now[u]), np.uint64(u * num_chunks)
-                while at < end:
-                    lacking = np.uint64(0)
-                    for look in range(LOOKS):
-                        c = np.uint64(log[entry + at + np.uint64(look)])
-                        lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
-                    if end - at < np.uint64(LOOKS):
-                        lacking &= (one << (end - at)) - one
-                    if lacking:
-                        at += _lowest(lacking)  # type: ignore[call-arg]  # the context is numba's
-                        c = np.uint64(log[entry + at])
-                        at += one
-                        have[row + (c >> six)] |= one << (c & low_bits)
-                        log[d * num_chunks + own] = c
-                        own += 1
-                        hop_chunk[hop] = c
-                        hop_link[hop] = in_links[place]
-                        hop += 1
-                        break
-                    at += np.uint64(LOOKS)
-                pointer[place] = min(at, end)
+                at = _first_lacking(have, row, log, entry, whole, at, end)
+                if at < end:
+                    c = np.uint64(log[entry + at])
+                    at += one
+                    have[row + (c >> six)] |= one << (c & low_bits)
+                    log[d * num_chunks + own] = c
+                    own += 1
+                    hop_chunk[hop] = c
+                    hop_link[hop] = in_links[place]
+                    hop += 1
+                pointer[place] = at
                 place += 1
                 if place == high:
                     place = low

@@ -39,20 +39,17 @@ class _Part:
     npus: np.ndarray  # that lack something, ascending
     waiting: np.ndarray  # those that have not ended the round, first those to visit first
     totals: np.ndarray  # hops of each step
-    count: int = 0
-    num_ended: int = 0
 
     def __post_init__(self) -> None:
-        self.count = len(self.waiting)
+        self.count = len(self.waiting)  # of those that wait
         self.ended = np.empty_like(self.waiting)
         self.span = (int(self.npus[0]), int(self.npus[-1]) + 1) if len(self.npus) else (0, 0)
 
     def visit(self, base: int, steps: int, seed: int, state: tuple, picked: np.ndarray) -> None:
         """Visit all that wait, once."""
-        self.count, self.num_ended = sweep(  # type: ignore[call-arg]  # of what numba compiles
-            base, steps, seed, self.waiting, self.count, self.ended, self.num_ended, *self.span, *state, picked,
-            self.totals,
-        )  # fmt: skip
+        self.count = sweep(  # type: ignore[call-arg]  # of what numba compiles
+            base, steps, seed, self.waiting, self.count, self.ended, *self.span, *state, picked, self.totals
+        )
 
 
 def match_even(

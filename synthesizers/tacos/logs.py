@@ -60,5 +60,5 @@ class Logs:
             entries = np.zeros(max(used, min(2 * len(self.entries), used + self._used)), self.entries.dtype)
             entries[: self._used] = self.entries[: self._used]
             self.entries = entries
-        _moved(self.entries, short, lengths.astype(np.int64), self.start, self.mask, start, size - 1)
+        _moved(self.entries, short, lengths, self.start, self.mask, start, size - 1)
         self.start[short], self.mask[short], self._used = start, size - 1, used

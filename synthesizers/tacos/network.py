@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from simulator.link_model import MAX_PS, wire_ps
-from synthesizers.bandwidth_steps import parts_by_bandwidth
+from synthesizers.tacos.boxes import boxes_of, gates
 from synthesizers.translations import Translations, translations_of
 from topologies import Topology
 from topologies.memory import require_memory
@@ -111,21 +111,11 @@ class Network:
     @cached_property
     def boxes(self) -> np.ndarray:
         """(levels, num_npus) int: the boxes of each NPU, numbered through, those of the fastest links first."""
-        topology = self.topology
-        levels = list(parts_by_bandwidth(topology.num_npus, topology.src, topology.dst, topology.bandwidth_gbps))
-        first = np.cumsum([0, *(parts.max() + 1 for _, parts in levels)])
-        rows = [parts + start for (_, parts), start in zip(levels, first, strict=False)]
-        return np.array(rows, np.int32).reshape(len(rows), topology.num_npus)
+        return boxes_of(self.topology)
 
     def gates(self, once: bool) -> tuple[np.ndarray, np.ndarray, int]:
         """Return (gate_of, box_of, num_boxes) for the kernel; no boxes unless chunks enter each of them once."""
-        gate_of = np.full(self.topology.num_links, -1, np.int32)
-        if not once:
-            return gate_of, np.empty((0, self.topology.num_npus), np.int32), 0
-        for boxes in self.boxes:  # the largest boxes that a link leads between are the last to be written
-            across = boxes[self.topology.src] != boxes[self.topology.dst]
-            gate_of[across] = boxes[self.topology.dst[across]]
-        return gate_of, self.boxes, int(self.boxes.max(initial=-1)) + 1
+        return gates(self.topology, self.boxes if once else np.empty((0, self.topology.num_npus), np.int32))
 
     @cached_property
     def ingress_bound_ps(self) -> int:

@@ -16,8 +16,8 @@ import numpy as np
 
 from schedules import Collective, Schedule
 from simulator.link_model import MAX_PS, wire_ps
-from synthesizers.bandwidth_steps import parts_by_bandwidth
 from synthesizers.problem import Problem
+from synthesizers.tacos.boxes import boxes_of, gates
 from topologies import Paths, Topology
 from topologies.exceptions import SynthesisError
 from topologies.memory import require_memory
@@ -74,8 +74,9 @@ def along_paths(
     # All at one distance in turn: everybody's next, everybody's second next, and one piece of each after the other.
     order = np.lexsort((ahead, np.arange(chunks) % collective.chunks, -farthest))
     start, onward = topology.out_links
+    boxes = boxes_of(topology) if once else np.empty((0, topology.num_nodes), np.int32)
     chunk, link, begin = search(
-        npus, start, onward, topology.src, topology.dst, width, delay, far, straight, *gates(topology, once), order,
+        npus, start, onward, topology.src, topology.dst, width, delay, far, straight, *gates(topology, boxes), order,
         have_start, have, want_start, want,
     )  # fmt: skip
     require_memory(len(chunk) * _BYTES_PER_HOP, f"{collective.kind} as {len(chunk)} hops")
@@ -88,21 +89,6 @@ def along_paths(
         notes["planned_us"] = int((begin + delay[link]).max(initial=0)) / 1e6
     flow = leg[listed] if topology.num_switches else None
     return Schedule(topology, collective, chunk[listed], link[listed], flow=flow, notes=notes)
-
-
-def gates(topology: Topology, once: bool) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return (gate_of, box_of, num_boxes) for the search; no boxes unless chunks enter each of them once."""
-    gate_of, levels, first = np.full(topology.num_links, -1, np.int32), [], 0
-    if once:
-        for _, parts in parts_by_bandwidth(topology.num_nodes, topology.src, topology.dst, topology.bandwidth_gbps):
-            boxes = parts + first
-            first = int(boxes.max()) + 1
-            levels.append(boxes)
-            across = boxes[topology.src] != boxes[topology.dst]
-            # Through boxes of switches alone chunks pass as often as they have to.
-            housed = np.isin(boxes[topology.dst], boxes[: topology.num_npus])
-            gate_of[across] = np.where(housed, boxes[topology.dst], -1)[across]
-    return gate_of, np.array(levels, np.int32).reshape(len(levels), topology.num_nodes), first
 
 
 def _members(collective: Collective, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

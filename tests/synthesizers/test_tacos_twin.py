@@ -120,7 +120,7 @@ class TestSearch:
         sets = [[draw.choice(npus, draw.integers(1, npus + 1), replace=False) for _ in range(chunks)] for _ in "hw"]
         columns = [part for each in sets for part in (np.cumsum([0, *map(len, each)]), np.concatenate(each))]
         arguments = (npus, *topology.out_links, topology.src, topology.dst, width, delay, far, straight,
-                     *relays.gates(topology, once), draw.permutation(chunks), *columns)  # fmt: skip
+                     *network.gates(once), draw.permutation(chunks), *columns)  # fmt: skip
         found = [[list(column) for column in search(*arguments)] for search in (relays.search, twin.search)]
         assert found[0] == found[1]
 

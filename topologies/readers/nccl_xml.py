@@ -15,7 +15,7 @@ import numpy as np
 from topologies.readers.gpu_links import MAX_COUNT, gpu_topology
 from topologies.readers.gpus import BY_GCN, BY_SM, GPUS, Gpu
 from topologies.readers.source import Source
-from topologies.readers.xml_tree import Element, parse_xml
+from topologies.readers.xml_tree import Element, first_element, parse_xml
 from topologies.topology import Topology
 
 _MAX_GPUS = 4096
@@ -26,9 +26,7 @@ _UNSEEN = re.compile(r"f+:f+:f+\.?0?", re.IGNORECASE)
 
 def recognises(text: str) -> bool:
     """Return whether a text is XML with NCCL's root, or that of its graph dumps."""
-    # Possessive: what has been passed over is not tried again, so that hostile starts cost no time.
-    before = r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(\[.*?\]\s*+)?>)*+"
-    return re.match(rf"{before}<(system|graphs|cpu)\b", text[:65536], re.DOTALL) is not None
+    return first_element(text[:65536]) in ("system", "graphs", "cpu")
 
 
 def read(source: Source) -> Topology:

@@ -6,6 +6,7 @@ anything is made of them. Namespaces are left out: formats are told apart by the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -35,6 +36,14 @@ class Element:
             element = stack.pop()
             yield element
             stack.extend(reversed(element.children))
+
+
+def first_element(text: str) -> str | None:
+    """Return the name of the first element, after comments, instructions and a document type; None before one."""
+    # Possessive: what has been passed over is not tried again, so that hostile starts cost no time.
+    before = r"(?>\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*+(\[.*?\]\s*+)?>)*+"
+    found = re.match(rf"{before}<(?P<name>\w++)", text, re.DOTALL)
+    return found["name"] if found else None
 
 
 def parse_xml(source: Source) -> Element:
