@@ -7,7 +7,6 @@ The full study is ``NAME.yaml`` in its folder of files and its results are in ``
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from experiments.interruption import ending, signalled, watch
+from topologies.cores import usable_cores
 from topologies.exceptions import CollbenchError
 
 CONFIGS = Path(__file__).parent / "configs"
@@ -51,7 +51,7 @@ class Command:
         parser = _Parser(prog=f"reproduce_{self.name}", description=self.description)
         parser.add_argument("--quick", action="store_true", help=self.quick)
         parser.add_argument("--out", type=Path, metavar="DIR", help=f"default: {usual}, or {usual / 'quick'}")
-        parser.add_argument("--jobs", type=_jobs, default=os.cpu_count() or 1, metavar="N", help="runs at a time")
+        parser.add_argument("--jobs", type=_jobs, default=usable_cores(), metavar="N", help="runs at a time")
         parser.add_argument("--draw", action="store_true", help="run nothing: tables and figures of the results in DIR")
         arguments = parser.parse_args(argv)
         config = self.configs / f"{self.name}{'_quick' if arguments.quick else ''}.yaml"

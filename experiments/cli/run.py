@@ -60,12 +60,11 @@ def run(
     Finished runs are kept in the folder of the results: the same command goes on where it was stopped. What fails is a
     row with its reason and stops nothing else. Exit status 1: no run worked, or a score is above its bound.
     """
-    import os
-
     from experiments.files import ExperimentError, expand, read_experiment
     from experiments.runner.campaign import carry_out, plan
     from experiments.runner.store import Store
     from topologies.atomic import write_text
+    from topologies.cores import usable_cores
 
     if jobs and scheduler:
         raise click.UsageError("--jobs is for this machine; with --scheduler each thread of a worker does one run at a "
@@ -88,7 +87,7 @@ def run(
         with store.claimed():
             work = plan(runs, store, chosen, retry)
             write_text(store.folder / "experiment.yaml", Path(path).read_text(encoding="utf-8"))
-            carry_out(work, store, jobs or os.cpu_count() or 1, name, scheduler)
+            carry_out(work, store, jobs or usable_cores(), name, scheduler)
             return _conclude(experiment, store.folder, work)
     except (KeyboardInterrupt, Terminated) as error:
         done = sum(record is not None for record in work.records) if work else 0

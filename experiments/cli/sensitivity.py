@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -50,6 +49,7 @@ def sensitivity(
     from experiments.sensitivity.tables import tables
     from experiments.tables.repeats import typical
     from experiments.tables.rows import load_results
+    from topologies.cores import usable_cores
 
     if out is not None:
         require_writable(out)
@@ -62,7 +62,7 @@ def sensitivity(
         def tell(said: str, lost: str | None) -> None:
             advance(f"{said}: {lost}" if lost else said, doing=said, aloud=lost is not None)
 
-        trials = tried(frame, asked, folder, jobs or os.cpu_count() or 1, tell)
+        trials = tried(frame, asked, folder, jobs or usable_cores(), tell)
     if not trials.tried:
         first = f"; the first: {trials.lost[0]}" if trials.lost else ": no run of them worked"
         raise Failure(f"no schedule of {results} could be had back{first}")

@@ -1,47 +1,27 @@
 """The compiled choices of TACOS on even networks: which entry of its source's log each link takes, step after step.
 
-`sweep` lets an NPU choose for many steps in one visit, `step_by_step` visits all in every step; what they do is the
-same, and what they are for is in `synthesizers.tacos.even`. Kernels and what they call are in one file: numba's cache
-does not see edits in others.
+`sweep` lets an NPU choose for many steps in one visit; `lead` visits all in every step, with threads that `follow`.
+What they do is the same, and what they are for is in `synthesizers.tacos.even`. Kernels and what they call are in one
+file: numba's cache does not see edits in others.
 """
 
 from __future__ import annotations
 
 import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
-from numba import types
-from numba.extending import intrinsic
 
-LOOKS = 8  # log entries that are looked at together
+from synthesizers.tacos.machine import CLOCK, clock_gettime, give_way, lowest, prefetch, tell, told
+
+LOOKS = 4  # log entries that are looked at together
 _FEW = 4  # with fewer known entries left than that it is better to wait than to find that they do not do
 
+# What the thread that leads and one that follows tell each other, in words that no cache line shares. Steps are told as
+# numbers from FIRST on; what a follower is told last is to leave.
+NEXT, PLACE, DONE, HOPS = 0, 1, 8, 9  # step to do, where the hops of the one before go; step done, its hops
+SIGNAL_WORDS = 16
+LEAVE, READY, FIRST = -1, 1, 2
 
-@intrinsic
-def _prefetch(context, array, index):  # noqa: ARG001
-    """Ask for the cache line of an array's element, without waiting for it; the element need not exist."""
-
-    def emit(context, builder, signature, arguments):
-        view = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.bitcast(builder.gep(view.data, [arguments[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        form = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [address.type], form)
-        # For reading and writing, to be kept in all caches, of data.
-        builder.call(ask, [address, number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, index), emit
-
-
-@intrinsic
-def _lowest(context, word):  # noqa: ARG001
-    """Return the place of the lowest bit set in a word that is not zero."""
-
-    def emit(context, builder, signature, arguments):  # noqa: ARG001
-        return builder.cttz(arguments[0], ir.IntType(1)(True))
-
-    return types.uint64(word), emit
+EAGER = 500  # looks for what another thread tells, a microsecond in all, before this one gives way
 
 
 @numba.njit(cache=True, nogil=True)
@@ -55,34 +35,34 @@ def turn(seed, npu, event):
 
 
 @numba.njit(cache=True, nogil=True)
-def _first_lacking(have, row, log, entry, mask, at, end):
-    """Return the first entry of a log, from `at` on, that the NPU of a row lacks; `end` if it lacks none before that.
+def _lacking(have, row, log, entry, mask, at):
+    """Return which of the next entries of a log the NPU of a row lacks, a bit for each.
 
-    Entry i is ``log[entry + (i & mask)]``. Entries are looked at together, without a branch: which of them are lacking
-    is as good as random.
+    They are looked at together, without a branch: which of them are lacking is as good as random.
     """
     one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
-    while at < end:
-        lacking = np.uint64(0)
-        for look in range(LOOKS):
-            c = np.uint64(log[entry + ((at + np.uint64(look)) & mask)])
-            lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
-        if end - at < np.uint64(LOOKS):
-            lacking &= (one << (end - at)) - one
-        if lacking:
-            return at + _lowest(lacking)  # type: ignore[call-arg]  # the context is numba's
-        at += np.uint64(LOOKS)
-    return end
+    lacking = np.uint64(0)
+    for look in range(LOOKS):
+        c = np.uint64(log[entry + ((at + np.uint64(look)) & mask)])
+        lacking |= ((~have[row + (c >> six)] >> (c & low_bits)) & one) << np.uint64(look)
+    return lacking
 
 
 @numba.njit(cache=True, nogil=True)
-def begin(first_start, first_chunks, words, have, log, log_start):
-    """Enter what NPUs hold at the start."""
-    for npu in range(len(log_start)):
-        for entry in range(first_start[npu], first_start[npu + 1]):
-            c = np.uint64(first_chunks[entry])
-            log[log_start[npu] + entry - first_start[npu]] = c
-            have[np.uint64(npu * words) + (c >> np.uint64(6))] |= np.uint64(1) << (c & np.uint64(63))
+def _first_lacking(have, row, log, entry, mask, at, end):
+    """Return the first entry of a log, from `at` on, that the NPU of a row lacks; `end` if it lacks none before that.
+
+    Entry i is ``log[entry + (i & mask)]``.
+    """
+    one = np.uint64(1)
+    while at < end:
+        lacking = _lacking(have, row, log, entry, mask, at)
+        if end - at < np.uint64(LOOKS):
+            lacking &= (one << (end - at)) - one
+        if lacking:
+            return at + lowest(lacking)
+        at += np.uint64(LOOKS)
+    return end
 
 
 @numba.njit(cache=True, nogil=True)
@@ -92,7 +72,7 @@ def _ask_for(
     """Ask for what a visit of NPU d will look at: its row, its log's end, and its sources' logs."""
     row = np.uint64(d * words)
     for line in range((words + 7) >> 3):
-        _prefetch(have, row + np.uint64(line << 3))  # type: ignore[call-arg]  # the context is numba's
+        prefetch(have, row + np.uint64(line << 3))
     own = np.int64(ends[d, done[d]])
     low, high = np.int64(in_start[d]), np.int64(in_start[d + 1])
     flat = ends.reshape(-1)
@@ -100,17 +80,17 @@ def _ask_for(
         u = np.int64(source[place])
         at = np.int64(pointer[place])
         for line in range(0, 64, 32):
-            _prefetch(log, np.uint64(log_start[u] + ((at + line) & log_mask[u])))  # type: ignore[call-arg]
+            prefetch(log, np.uint64(log_start[u] + ((at + line) & log_mask[u])))
         news = own + ((place - low) << 5)
-        _prefetch(log, np.uint64(log_start[d] + (news & log_mask[d])))  # type: ignore[call-arg]
-        _prefetch(flat, np.uint64(u * ends.shape[1]))
-        _prefetch(picked, np.uint64(place * steps))
+        prefetch(log, np.uint64(log_start[d] + (news & log_mask[d])))
+        prefetch(flat, np.uint64(u * ends.shape[1]))
+        prefetch(picked, np.uint64(place * steps))
 
 
 @numba.njit(cache=True, nogil=True)
 def sweep(
     base, steps, seed, waiting, count, ended, first, last, log, log_start, log_mask, num_chunks, words, have, ends,
-    done, seen, source, pointer, in_start, in_links, ahead, picked, totals,
+    done, seen, source, pointer, in_start, in_links, picked, totals,
 ):  # fmt: skip
     """Let the first `count` NPUs of `waiting` choose for as many steps of a round as they can.
 
@@ -133,11 +113,11 @@ def sweep(
     for index in range(count):
         d = np.int64(waiting[index])
         step = np.int64(done[d])
-        if ahead and index + 2 < count:
+        if index + 2 < count:
             later = np.int64(waiting[index + 2])
-            _prefetch(pointer, np.uint64(in_start[later]))  # type: ignore[call-arg]  # the context is numba's
-            _prefetch(source, np.uint64(in_start[later]))
-            _prefetch(in_links, np.uint64(in_start[later]))
+            prefetch(pointer, np.uint64(in_start[later]))
+            prefetch(source, np.uint64(in_start[later]))
+            prefetch(in_links, np.uint64(in_start[later]))
             _ask_for(np.int64(waiting[index + 1]), steps, words, have, log, log_start, log_mask, ends, done, source,
                      pointer, in_start, picked)  # fmt: skip
         row, own_log, own_mask = np.uint64(d * words), np.uint64(log_start[d]), np.uint64(log_mask[d])
@@ -236,52 +216,163 @@ def emit_hops(
 
 
 @numba.njit(cache=True, nogil=True)
-def step_by_step(
-    seed, max_steps, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links, hop_chunk, hop_link
+def _clock_ns():
+    """Return nanoseconds since some moment."""
+    seconds_and_rest = np.zeros(2, np.int64)
+    clock_gettime(CLOCK, seconds_and_rest.ctypes.data)
+    return seconds_and_rest[0] * 1_000_000_000 + seconds_and_rest[1]
+
+
+@numba.njit(cache=True, nogil=True)
+def _awaited(word, index, least):
+    """Wait until a number of at least `least`, or below zero, is told; return it and the nanoseconds lost."""
+    for _ in range(EAGER):
+        number = told(word, index)
+        if number >= least or number < 0:
+            return number, 0
+    since = _clock_ns()
+    while True:
+        give_way()
+        number = told(word, index)
+        if number >= least or number < 0:
+            return number, _clock_ns() - since
+
+
+@numba.njit(cache=True, nogil=True)
+def _one_step(
+    seed, step, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links, npus, count, hop_chunk,
+    hop_link,
+):  # fmt: skip
+    """Let the first `count` of some NPUs choose for one step; return (hops, NPUs that still lacked something).
+
+    Hops are written from the start of `hop_chunk` and `hop_link`, which have room for one more than there can be.
+    """
+    one, six, low_bits, looks = np.uint64(1), np.uint64(6), np.uint64(63), np.uint64(LOOKS)
+    whole = ~np.uint64(0)  # logs are no rings
+    room = np.uint64(num_chunks + 1)
+    now, then = lengths[step & 1], lengths[(step + 1) & 1]
+    hop, left = np.int64(0), 0
+    for index in range(count):
+        d = np.int64(npus[index])
+        own = now[d]
+        if own == num_chunks:
+            then[d] = own
+            continue
+        npus[left] = d
+        left += 1
+        if index + 1 < count:
+            following = np.int64(npus[index + 1])
+            prefetch(log, np.uint64(following) * room + np.uint64(now[following]))
+            for ahead in range(in_start[following], in_start[following + 1]):
+                prefetch(log, np.uint64(source[ahead]) * room + np.uint64(pointer[ahead]))
+            for line in range((words + 7) >> 3):
+                prefetch(have, np.uint64(following * words + (line << 3)))
+        row, low, high = np.uint64(d * words), np.int64(in_start[d]), np.int64(in_start[d + 1])
+        own_log = np.uint64(d) * room
+        # In-links in hashed rotation: none is always first.
+        place = low + np.int64((turn(seed, d, step) * np.uint64(high - low)) >> np.uint64(32))
+        for _ in range(high - low):
+            u = np.int64(source[place])
+            at, end, entry = np.uint64(pointer[place]), np.uint64(now[u]), np.uint64(u) * room
+            # Whether a link finds something is as good as random, so nothing depends on it that could be a branch: what
+            # it has not found is written too, where the next hop will be.
+            lacking = _lacking(have, row, log, entry, whole, at)
+            known = min(end - at, looks)
+            lacking &= (one << known) - one
+            if lacking == 0 and end - at > looks:
+                at = _first_lacking(have, row, log, entry, whole, at + looks, end)
+            else:
+                at += lowest(lacking | (one << known))
+            found = np.uint64(at < end)
+            c = np.uint64(log[entry + at])
+            have[row + (c >> six)] |= found << (c & low_bits)
+            log[own_log + np.uint64(own)] = c
+            hop_chunk[hop] = c
+            hop_link[hop] = in_links[place]
+            own += np.int64(found)
+            hop += np.int64(found)
+            pointer[place] = at + found
+            place += 1
+            if place == high:
+                place = low
+        then[d] = own
+    return hop, left
+
+
+@numba.njit(cache=True, nogil=True)
+def lead(
+    max_steps, seed, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links, npus, starts, counts,
+    signals, hop_chunk, hop_link, most_lost_ns,
 ):  # fmt: skip
     """Make all steps one after the other, each NPU once in each; return (hops, steps).
 
-    `log` has a row for each NPU, of which `lengths` entries are filled, and a few entries more to look at.
+    `lengths[step & 1]` are those of the logs before a step. A log has room for all chunks and one more, the last for
+    some entries more to look at.
+
+    The NPUs of part p are ``npus[starts[p]:starts[p + 1]]``, of which `counts[p]` may lack something. Part 0 is this
+    thread's; the others are its own too until a thread follows, and again once the time lost by waiting is more than
+    `most_lost_ns` and a quarter of all: then cores have other work. `signals` is how they meet.
     """
-    one, six, low_bits = np.uint64(1), np.uint64(6), np.uint64(63)
-    whole = ~np.uint64(0)  # rows are no rings
-    now, then = lengths.copy(), lengths.copy()
-    active, count = np.arange(len(lengths)), len(lengths)
+    parts = len(starts) - 1
+    follows = np.zeros(parts, np.int8)  # 1: a thread does; -1: no more
+    chunk, link = np.empty(len(in_links) + 1, hop_chunk.dtype), np.empty(len(in_links) + 1, hop_link.dtype)
+    begun, lost = _clock_ns(), 0
     hop = step = 0
     while hop < len(hop_chunk) and step < max_steps:
         before = hop
-        left = 0
-        for index in range(count):
-            d = active[index]
-            own = now[d]
-            if own == num_chunks:
-                then[d] = own
-                continue
-            active[left] = d
-            left += 1
-            row, low, high = np.uint64(d * words), np.int64(in_start[d]), np.int64(in_start[d + 1])
-            place = low + np.int64((turn(seed, d, step) * np.uint64(high - low)) >> np.uint64(32))
-            for _ in range(high - low):
-                u = np.int64(source[place])
-                at, end, entry = np.uint64(pointer[place]), np.uint64(now[u]), np.uint64(u * num_chunks)
-                at = _first_lacking(have, row, log, entry, whole, at, end)
-                if at < end:
-                    c = np.uint64(log[entry + at])
-                    at += one
-                    have[row + (c >> six)] |= one << (c & low_bits)
-                    log[d * num_chunks + own] = c
-                    own += 1
-                    hop_chunk[hop] = c
-                    hop_link[hop] = in_links[place]
-                    hop += 1
-                pointer[place] = at
-                place += 1
-                if place == high:
-                    place = low
-            then[d] = own
+        for part in range(1, parts):
+            if follows[part] == 0 and told(signals[part], DONE) >= READY:
+                follows[part] = 1
+            if follows[part] == 1:
+                tell(signals[part], NEXT, step + FIRST)
+        for part in range(parts):
+            if follows[part] == 1:
+                waited = _awaited(signals[part], DONE, step + FIRST)[1]
+                lost += waited
+                signals[part, PLACE] = hop
+                hop += signals[part, HOPS]
+                if waited and lost > most_lost_ns + (_clock_ns() - begun) // 4:
+                    follows[part] = -1
+                    tell(signals[part], NEXT, LEAVE)
+            else:
+                hops, counts[part] = _one_step(
+                    seed, step, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links,
+                    npus[starts[part] : starts[part + 1]], counts[part], chunk, link,
+                )  # fmt: skip
+                hop_chunk[hop : hop + hops] = chunk[:hops]
+                hop_link[hop : hop + hops] = link[:hops]
+                hop += hops
         if hop == before:
             break
-        now, then = then, now
-        count = left
         step += 1
+    for part in range(1, parts):
+        tell(signals[part], NEXT, LEAVE)
     return hop, step
+
+
+@numba.njit(cache=True, nogil=True)
+def follow(
+    part, seed, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links, npus, starts, counts,
+    signals, hop_chunk, hop_link,
+):  # fmt: skip
+    """Make the choices of one part, step after step, until the leading thread says to leave; return the steps made."""
+    mine, signal = npus[starts[part] : starts[part + 1]], signals[part]
+    chunk, link = np.empty(len(in_links) + 1, hop_chunk.dtype), np.empty(len(in_links) + 1, hop_link.dtype)
+    hops = steps = 0
+    told_last = np.int64(0)
+    tell(signal, DONE, READY)
+    while True:
+        told_last = _awaited(signal, NEXT, told_last + 1)[0]
+        # Where the hops of the step before go is known once all parts before have made theirs.
+        place = signal[PLACE]
+        hop_chunk[place : place + hops] = chunk[:hops]
+        hop_link[place : place + hops] = link[:hops]
+        if told_last < 0:
+            return steps
+        hops, counts[part] = _one_step(
+            seed, told_last - FIRST, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links, mine,
+            counts[part], chunk, link,
+        )  # fmt: skip
+        signal[HOPS] = hops
+        steps += 1
+        tell(signal, DONE, told_last)

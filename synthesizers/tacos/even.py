@@ -8,6 +8,9 @@ part of the log that is known already is what it would find in all of it. Where 
 source has yet to come to that step, the NPU undoes the step and is visited again.
 
 So the schedule is the one of step after step, in whatever order NPUs are visited, on any number of threads.
+
+Networks whose holdings fit in the cores' own caches do go step after step: a visit has little to wait for there, and
+threads that meet after each step are faster than visits in vain.
 """
 
 from __future__ import annotations
@@ -16,20 +19,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from threading import Thread
 
 import numpy as np
 
-from synthesizers.tacos.choices import LOOKS, begin, emit_hops, step_by_step, sweep
-from synthesizers.tacos.logs import Logs, room_needed
+from synthesizers.tacos.choices import LEAVE, LOOKS, NEXT, SIGNAL_WORDS, emit_hops, follow, lead, sweep
+from synthesizers.tacos.logs import Logs, begin, room_needed
+from synthesizers.tacos.machine import MEETS
 
-#: Networks of fewer NPUs are matched by one thread: there a round is over before two have met.
-SHARED_FROM = 3000
+#: NPUs for each thread that goes step by step: with fewer it is over before it has begun.
+PART = 256
+
+#: What a thread may lose by waiting for others, beside a quarter of its time, before it goes on alone.
+MOST_LOST_NS = 3_000_000
 
 #: Steps of a round: all NPUs end one before any begins the next, so that hops can be put in order.
 ROUND = 16
-
-#: Words of holdings that stay in a core's own cache: there it is best to go step by step, and to ask for nothing ahead.
-NEAR = 2**16
 
 
 @dataclass
@@ -50,6 +55,35 @@ class _Part:
         self.count = sweep(  # type: ignore[call-arg]  # of what numba compiles
             base, steps, seed, self.waiting, self.count, self.ended, *self.span, *state, picked, self.totals
         )
+
+
+def match_near(
+    num_npus, num_chunks, src, in_start, in_links, first_start, first_chunks, seed, max_steps, hop_chunk, hop_link,
+    threads=1,
+):  # fmt: skip
+    """Match all chunks to links of equal duration, step by step; parameters and results are those of `match_even`."""
+    words, held = (num_chunks + 63) >> 6, np.diff(first_start)
+    have = np.zeros(num_npus * words, np.uint64)
+    # Of each NPU, with an entry more to write in vain, and some to look at in vain.
+    room = num_chunks + 1
+    log = np.zeros(num_npus * room + LOOKS, hop_chunk.dtype)
+    begin(first_start, first_chunks, words, have, log, np.arange(num_npus) * room)
+    source, pointer = src[in_links].astype(np.uint32), np.zeros(len(in_links), np.uint32)
+    parts = max(min(threads, num_npus // PART), 1) if MEETS else 1
+    starts = np.linspace(0, num_npus, parts + 1).astype(np.int64)
+    signals = np.zeros((parts, SIGNAL_WORDS), np.int64)
+    state = (num_chunks, words, have, log, np.stack([held, held]), source, pointer, in_start, in_links,
+             np.arange(num_npus), starts, np.diff(starts), signals, hop_chunk, hop_link)  # fmt: skip
+    followers = [Thread(target=follow, args=(part, seed, *state)) for part in range(1, parts)]
+    try:
+        for follower in followers:
+            follower.start()
+        return lead(max_steps, seed, *state, MOST_LOST_NS)
+    finally:  # they would wait forever for a thread that was interrupted before it led
+        signals[:, NEXT] = LEAVE
+        for follower in followers:
+            if follower.ident is not None:
+                follower.join()
 
 
 def match_even(
@@ -73,11 +107,6 @@ def match_even(
     have = np.zeros(num_npus * words, np.uint64)  # held or awaited
     held = np.diff(first_start)
     source, pointer = src[in_links].astype(np.uint32), np.zeros(len(in_links), np.uint32)
-    if threads <= 1 and len(have) <= NEAR:
-        rows = np.zeros(num_npus * num_chunks + LOOKS, hop_chunk.dtype)  # a look past its end finds a chunk too
-        begin(first_start, first_chunks, words, have, rows, np.arange(num_npus) * num_chunks)
-        return step_by_step(seed, max_steps, num_chunks, words, have, rows, held, source, pointer, in_start, in_links,
-                            hop_chunk, hop_link)  # fmt: skip
     ends = np.zeros((num_npus, ROUND + 1), np.uint32)
     ends[:, 0] = held
     done, seen = np.zeros((2, num_npus), np.uint8)
@@ -90,8 +119,7 @@ def match_even(
     logs.make_room(needed, held)
     begin(first_start, first_chunks, words, have, logs.entries, logs.start)
     picked = np.empty(len(in_links) * ROUND, hop_link.dtype)
-    ahead = len(have) > NEAR
-    state = (num_chunks, words, have, ends, done, seen, source, pointer, in_start, in_links, ahead)
+    state = (num_chunks, words, have, ends, done, seen, source, pointer, in_start, in_links)
     npus = order = np.arange(num_npus, dtype=np.uint32)  # that lack something: ascending, and as they ended a round
     hops = taken = base = 0
     with ThreadPoolExecutor(threads) as pool:

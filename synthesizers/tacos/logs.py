@@ -11,6 +11,16 @@ import numpy as np
 
 
 @numba.njit(cache=True, nogil=True)
+def begin(first_start, first_chunks, words, have, log, log_start):
+    """Enter what NPUs hold at the start."""
+    for npu in range(len(log_start)):
+        for entry in range(first_start[npu], first_start[npu + 1]):
+            c = np.uint64(first_chunks[entry])
+            log[log_start[npu] + entry - first_start[npu]] = c
+            have[np.uint64(npu * words) + (c >> np.uint64(6))] |= np.uint64(1) << (c & np.uint64(63))
+
+
+@numba.njit(cache=True, nogil=True)
 def _moved(entries, npus, length, start, mask, new_start, new_mask):
     """Copy what is in the rings of some NPUs to where they will be."""
     for index in range(len(npus)):

@@ -21,9 +21,11 @@ RULES = ("oldest", "newest", "rarest", "random")
 #: The rule of `synthesizers.tacos.translated`, which matches no chunks link by link.
 TRANSLATED = "translated"
 
-
 #: Entries of a log that links have yet to look at, at most, as a rule.
 _LAG = 2**14
+
+#: Words of holdings, 64 chunks each, that two cores' own caches keep well enough to go step by step.
+_NEAR = 2**20
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,16 @@ class Network:
         """Whether all links take equally long."""
         return bool((self.duration == self.duration[:1]).all())
 
+    @property
+    def holding_words(self) -> int:
+        """Words of a bit for each chunk of each NPU."""
+        return self.topology.num_npus * ((len(self.holders) + 63) // 64)
+
+    @property
+    def near(self) -> bool:
+        """Whether holdings are so few that an even network is best matched step by step."""
+        return self.holding_words <= _NEAR
+
     @cached_property
     def _columns(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(in_start, in_links fastest first, first_start, first_chunks, queue_of) for the kernels."""
@@ -148,10 +160,10 @@ class Network:
         """Return about how many bytes a run of a trial takes at its peak: its columns, and what only the run needs."""
         npus, chunks = self.topology.num_npus, len(self.holders)
         chunk_bytes, link_bytes = (column.itemsize for column in self._column_types)
-        holdings = npus * ((chunks + 63) // 64) * 8 * (2 if trial.skip_slow else 1)
-        # Where all links are alike, logs are only as long as links lag behind: much less than a row of all chunks.
-        stepped = trial.rule == "oldest" and self.even
-        logs = npus * (min(2 * chunks, _LAG) if stepped else chunks) * chunk_bytes
+        holdings = self.holding_words * 8 * (2 if trial.skip_slow else 1)
+        # In rounds, logs are only as long as links lag behind: much less than a row of all chunks.
+        in_rounds = trial.rule == "oldest" and self.even and not self.near
+        logs = npus * (min(2 * chunks, _LAG) if in_rounds else chunks + 1) * chunk_bytes
         # NPUs and links have some words of their own, and the hops of a round that are not yet in the columns.
         return self.transfers * (chunk_bytes + link_bytes) + logs + holdings + 128 * (npus + self.topology.num_links)
 
@@ -179,12 +191,12 @@ class Network:
         chunks = len(self.holders)
         chunk, link = (np.empty(self.transfers, of_type) for of_type in self._column_types)
         if trial.rule == "oldest" and self.even:
-            from synthesizers.tacos.even import SHARED_FROM, match_even
+            from synthesizers.tacos.even import match_even, match_near
 
             span = int(self.duration[0]) if topology.num_links else 0
-            hops, steps = match_even(
+            hops, steps = (match_near if self.near else match_even)(
                 topology.num_npus, chunks, topology.src, in_start, in_links, first_start, first_chunks, trial.seed,
-                cutoff_ps // max(span, 1), chunk, link, threads if topology.num_npus >= SHARED_FROM else 1,
+                cutoff_ps // max(span, 1), chunk, link, threads,
             )  # fmt: skip
             time = steps * span
         else:
@@ -201,14 +213,15 @@ class Network:
         return Matching(chunk, link, int(time)) if hops == self.transfers else None
 
     def compile_rounds(self) -> None:
-        """Compile what matches large even networks, with few links and with many."""
-        from synthesizers.tacos.even import match_even
+        """Compile what matches even networks step by step and in rounds, with few links and with many."""
+        from synthesizers.tacos.even import match_even, match_near
 
         in_start, in_links, first_start, first_chunks, _ = self._columns
         for link_type in (np.uint16, np.uint32):
             chunk, link = np.empty(self.transfers, np.uint16), np.empty(self.transfers, link_type)
-            match_even(self.topology.num_npus, len(self.holders), self.topology.src, in_start, in_links, first_start,
-                       first_chunks, 0, MAX_PS, chunk, link, threads=2)  # fmt: skip
+            for match in (match_near, match_even):
+                match(self.topology.num_npus, len(self.holders), self.topology.src, in_start, in_links, first_start,
+                      first_chunks, 0, MAX_PS, chunk, link, threads=2)  # fmt: skip
 
     def _carried(self, trial: Trial, cutoff_ps: int) -> Matching | None:
         """Return one NPU's trees, carried to all; None where that takes longer or NPUs are not all alike."""

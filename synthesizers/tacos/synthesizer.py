@@ -9,7 +9,6 @@ all collectives through switches, where that is faster.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -29,6 +28,7 @@ from synthesizers.tacos.portfolio import best, trials_for
 from synthesizers.tacos.wiring import Wiring, unwound, wirings
 from synthesizers.tuning import Pieces, fastest, tuned
 from topologies import Topology, mesh, ring
+from topologies.cores import usable_cores
 from topologies.exceptions import SynthesisError
 from topologies.memory import require_memory
 
@@ -189,7 +189,7 @@ class Tacos(Synthesizer):
             holders = ranks if collective.kind == "all_gather" else np.full(count, collective.root)
             network = Network(topology.subset(group), holders, chunk_bytes)
             trials = trials_for(network, options.trials, problem.seed, options.rule, options.variant == "paper")
-            matching, trial = best(network, trials, options.threads or os.cpu_count() or 1)
+            matching, trial = best(network, trials, options.threads or usable_cores())
             if matching is None or trial is None:
                 raise SynthesisError(
                     f"TACOS found no schedule of less than 53 days for the group {_shown(group)}; give a smaller size "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -125,56 +127,100 @@ class TestSearch:
         assert found[0] == found[1]
 
 
+#: Both ways to match an even network, by threads.
+WAYS = [
+    *(pytest.param(even.match_even, threads, id=f"rounds-{threads}") for threads in (1, 2, 3)),
+    *(pytest.param(even.match_near, threads, id=f"steps-{threads}") for threads in (1, 2, 3)),
+]
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Let threads go step by step on as few NPUs as there are."""
+    monkeypatch.setattr(even, "PART", 1)
+
+
+@pytest.mark.usefixtures("small_parts")
 class TestMatchEven:
-    @pytest.mark.parametrize(("threads", "near"), [(1, True), (1, False), (2, False), (3, False)])
+    @pytest.mark.parametrize(("match", "threads"), WAYS)
     @pytest.mark.parametrize(
         "name", ["mesh:11x13", "torus:10x10", "mesh:5x5x5", "line:70", "ring_one_way:67", "dragonfly:4x9", "kautz:24x2"]
     )
-    def test_long(self, monkeypatch, name, threads, near):
+    def test_long(self, name, match, threads):
         """Over many rounds, in which NPUs wait for each other and are visited again, choices are those step by step."""
-        monkeypatch.setattr(even, "NEAR", 2**16 if near else 0)
         topology = parse_topology(name)
         # Unlike numbers of chunks, so that some NPUs are done long before others.
         holders = np.sort(np.random.default_rng(7).integers(0, topology.num_npus // 2, 3 * topology.num_npus))
         network = Network(topology, holders, 1000)
-        shared = functools.partial(even.match_even, threads=threads)
-        found = outcome(shared, network, stepped(network, 5, NEVER))
+        found = outcome(functools.partial(match, threads=threads), network, stepped(network, 5, NEVER))
         assert found[0] == network.transfers
         assert found[1] > even.ROUND
         assert found == outcome(twin.match_even, network, stepped(network, 5, NEVER))
 
+    @pytest.mark.parametrize("match", [even.match_even, even.match_near])
     @thorough
-    @given(networks(alike=True), seeds, st.sampled_from([NEVER, 0, 1, 3]))
-    def test_twins(self, network, seed, max_steps):
+    @given(network=networks(alike=True), seed=seeds, max_steps=st.sampled_from([NEVER, 0, 1, 3]))
+    def test_twins(self, match, network, seed, max_steps):
         """Hops, their order and the steps agree, also where a limit or a missing link ends the run."""
         arguments = stepped(network, seed, max_steps)
-        assert outcome(even.match_even, network, arguments) == outcome(twin.match_even, network, arguments)
+        assert outcome(match, network, arguments) == outcome(twin.match_even, network, arguments)
 
+    @pytest.mark.parametrize("match", [even.match_even, even.match_near])
     @thorough
-    @given(networks(alike=True), seeds, st.sampled_from([NEVER, 0, 1, 3]), st.integers(2, 4))
-    def test_threads_do_not_matter(self, network, seed, max_steps, threads):
+    @given(network=networks(alike=True), seed=seeds, max_steps=st.sampled_from([NEVER, 0, 1, 3]),
+           threads=st.integers(2, 4))  # fmt: skip
+    def test_threads_do_not_matter(self, match, network, seed, max_steps, threads):
         """Several threads make the hops of one, in its order, even where there are more of them than NPUs."""
         arguments = stepped(network, seed, max_steps)
-        shared = functools.partial(even.match_even, threads=threads)
-        assert outcome(shared, network, arguments) == outcome(even.match_even, network, arguments)
+        shared = functools.partial(match, threads=threads)
+        assert outcome(shared, network, arguments) == outcome(match, network, arguments)
 
-    @pytest.mark.parametrize("threads", [1, 2])
-    def test_twins_where_words_are_asked_for_ahead(self, monkeypatch, threads):
-        """Hops agree on a network of several words and pieces of logs for each NPU, which prefetches."""
+    def test_follower_that_is_late(self, monkeypatch):
+        """A thread that keeps the leading one waiting is told to leave after one step; hops are the same."""
+        steps = []
+
+        def lead(max_steps, seed, *state):
+            """Lead as if a thread had come to follow."""
+            signals = state[-4]
+            signals[1, choices.DONE] = choices.READY
+            return choices.lead(max_steps, seed, *state)
+
+        def follow(*state):
+            """Come 50 ms later than one said."""
+            time.sleep(0.05)
+            steps.append(choices.follow(*state))
+
+        monkeypatch.setattr(even, "lead", lead)
+        monkeypatch.setattr(even, "follow", follow)
         network = Network(mesh([11, 13]), np.arange(143), 1)
         arguments = stepped(network, 3, NEVER)
-        shared = functools.partial(even.match_even, threads=threads)
-        monkeypatch.setattr(even, "NEAR", 0)
-        assert outcome(shared, network, arguments) == outcome(twin.match_even, network, arguments)
+        late = functools.partial(even.match_near, threads=2)
+        assert outcome(late, network, arguments) == outcome(twin.match_even, network, arguments)
+        assert steps == [1]
 
+    def test_interrupted_before_it_leads(self, monkeypatch):
+        """Threads that follow do not outlive an interrupt of the one that would lead."""
+
+        def interrupted(*_):
+            """Be interrupted."""
+            raise KeyboardInterrupt
+
+        network = Network(mesh([4, 4]), np.arange(16), 1)
+        monkeypatch.setattr(even, "lead", interrupted)
+        before = threading.active_count()
+        with pytest.raises(KeyboardInterrupt):
+            outcome(functools.partial(even.match_near, threads=4), network, stepped(network, 0, NEVER))
+        assert threading.active_count() == before
+
+    @pytest.mark.parametrize("match", [even.match_even, even.match_near])
     @thorough
-    @given(networks(alike=True), seeds)
-    @example(Network(ring(8), np.arange(8), 1), 0)
-    def test_chooses_as_match_does(self, network, seed):
-        """The kernel without a queue makes the transfers of the one with a queue, in as many steps."""
+    @given(network=networks(alike=True), seed=seeds)
+    @example(network=Network(ring(8), np.arange(8), 1), seed=0)
+    def test_chooses_as_match_does(self, match, network, seed):
+        """The kernels without a queue make the transfers of the one with a queue, in as many steps."""
         if not network.topology.num_links:
             return
         hops, time, *columns = outcome(matching.match, network, queued(network, "oldest", False, seed, NEVER))
-        same, steps, *own = outcome(even.match_even, network, stepped(network, seed, NEVER))
+        same, steps, *own = outcome(match, network, stepped(network, seed, NEVER))
         assert (hops, time) == (same, steps * int(network.duration[0]))
         assert sorted(zip(*columns, strict=True)) == sorted(zip(*own, strict=True))
