@@ -9,6 +9,10 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from simulator.prefetching import prefetch
+
+_AHEAD = 24  # hops, of which the places are asked for: about as many as pass while memory answers
+
 
 @numba.njit(cache=True, nogil=True)
 def completion(chunk, link, src, dst, size_class, link_class, arrives, busy, ready):
@@ -30,6 +34,10 @@ def completion(chunk, link, src, dst, size_class, link_class, arrives, busy, rea
     free = np.zeros(len(src), np.int64)
     done = np.int64(0)
     for hop in range(len(chunk)):
+        if hop + _AHEAD < len(chunk):
+            row, later = np.int64(chunk[hop + _AHEAD]) * num_nodes, np.int64(link[hop + _AHEAD])
+            prefetch(ready, row + src[later])
+            prefetch(ready, row + dst[later])
         c, l = np.int64(chunk[hop]), np.int64(link[hop])  # noqa: E741
         # By chunk, for the ends of a link are mostly near each other.
         row = c * num_nodes

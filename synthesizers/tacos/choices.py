@@ -10,7 +10,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from synthesizers.tacos.machine import CLOCK, clock_gettime, give_way, lowest, prefetch, tell, told
+from simulator.prefetching import prefetch
+from synthesizers.tacos.machine import CLOCK, clock_gettime, give_way, lowest, tell, told
 
 LOOKS = 4  # log entries that are looked at together
 _FEW = 4  # with fewer known entries left than that it is better to wait than to find that they do not do

@@ -1,4 +1,4 @@
-"""What numba does not offer of the machine below it: asking for memory ahead, and words by which threads meet.
+"""What numba does not offer of the machine below it: the lowest bit of a word, and words by which threads meet.
 
 Threads meet inside kernels, without Python, thousands of times a second: one tells a number, others look for it. Those
 that have looked for long should give way, as what they wait for may need their core.
@@ -12,9 +12,9 @@ from typing import Any
 
 import numba
 from llvmlite import ir  # type: ignore[import-untyped]  # it has no types
-from numba import extending, types
+from numba import types
 
-intrinsic: Any = extending.intrinsic  # its types count the context as an argument
+from simulator.prefetching import intrinsic
 
 #: Whether threads can meet here: what they need to wait is the system's, and POSIX.
 MEETS = hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC")
@@ -23,22 +23,6 @@ MEETS = hasattr(os, "sched_yield") and hasattr(time, "CLOCK_MONOTONIC")
 def _element(context, builder, array, argument, index):
     """Return the address of an array's element."""
     return builder.gep(context.make_array(array)(context, builder, argument).data, [index])
-
-
-@intrinsic
-def prefetch(context, array, index):  # noqa: ARG001
-    """Ask for the cache line of an array's element, without waiting for it; the element need not exist."""
-
-    def emit(context, builder, signature, arguments):
-        address = builder.bitcast(_element(context, builder, signature.args[0], *arguments), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        form = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-        ask = builder.module.declare_intrinsic("llvm.prefetch", [address.type], form)
-        # For reading and writing, to be kept in all caches, of data.
-        builder.call(ask, [address, number(1), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, index), emit
 
 
 @intrinsic

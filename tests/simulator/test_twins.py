@@ -149,6 +149,38 @@ class TestRun:
         assert kernel[2] == twin[2]
         same(kernel[:2], twin[:2])
 
+    @pytest.mark.parametrize("model", MODELS)
+    @pytest.mark.parametrize("latencies", [[1.0], [1.0, 1.01, 1.37]])
+    def test_many_that_are_ready_for_one_link(self, latencies, model):
+        """A hundred transfers that wait for one link within one window take it by (time, list position)."""
+        senders, draw = 100, np.random.default_rng(3)
+        hub, last = senders, senders + 1
+        rows = [(npu, hub, float(draw.choice(latencies)), 50.0) for npu in range(senders)]
+        rows += [(hub, last, 1.0, 50.0), *((last, npu, 1.0, 50.0) for npu in range(senders))]
+        topology = Topology.from_links(senders + 2, rows)
+        chunk, link = draw.permutation(senders), np.full(2 * senders, senders)
+        link[:senders] = draw.permutation(senders)
+        chunks = np.concatenate([link[:senders], chunk])
+        schedule = Schedule(topology, collective("all_gather", senders + 2), chunks, link, order="fifo")
+        arguments = loop_arguments(schedule, 10**6, model, False)
+        assert events._window_bits(*arguments[:2], *arguments[7:9], model.switching == "cut_through") >= 0
+        kernel, twin = events.run(*arguments), reference.run(*arguments)
+        same(kernel, twin)
+
+    @pytest.mark.parametrize(("latency", "rate"), [(10.0**6, 50.0), (0.0, 1e-9)])
+    def test_windows_that_are_too_many(self, latency, rate):
+        """Where a link takes a second and another a picosecond, times are those of the twin all the same."""
+        topology = Topology.from_links(3, [(0, 1, latency, rate), (1, 2, 1e-6, 1e6), (2, 0, 1.0, 50.0)])
+        schedule = Schedule(topology, collective("broadcast", 3), np.zeros(2, np.int64), np.array([0, 1]), order="fifo")
+        arguments = loop_arguments(schedule, 1, LinkModel(), False)
+        bits = events._window_bits(*arguments[:2], *arguments[7:9], True)
+        if latency:
+            assert bits == 1  # two picoseconds
+            assert events._run(bits, *arguments)[2] == -1
+        else:  # known from the bytes on the link
+            assert bits == -1
+        same(events.run(*arguments), reference.run(*arguments))
+
 
 class TestSimulate:
     @thorough
