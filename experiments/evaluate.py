@@ -18,6 +18,7 @@ from experiments.deployability import deployability
 from experiments.interruption import raise_if_interrupted
 from experiments.record import DEFECT, Record, machine, peak_memory_mb, versions
 from schedules import Collective, Schedule, collective, verify
+from schedules.reversal import pruned
 from simulator import LinkModel, algbw_gbps, bound, busbw_gbps, quantised_bound_us, rsag_bound_us, simulate_ps, timeline
 from simulator.bounds import Bound
 from synthesizers import Problem, Synthesizer, parse_options
@@ -80,7 +81,7 @@ def evaluate(
         if reason is not None:
             record.status, record.reason = _refused(reason)
             return record, None
-        _compile_bench()
+        compile_bench()
         synthesizer.warm_up()
         begin = time.perf_counter()
         schedule = synthesizer.synthesize(problem, parsed)
@@ -122,8 +123,11 @@ def _refused(reason: object) -> tuple[str, str]:
 
 
 @cache
-def _compile_bench() -> None:
-    """Compile the verifier and the simulator, outside all timing: plain hops, routes, steps, messages, both orders."""
+def compile_bench() -> None:
+    """Compile the verifier, the simulator and the reversal, outside all timing.
+
+    They see plain hops, routes, steps, messages and both orders.
+    """
     for topology in (mesh([2, 3]), switch(4)):
         problem = Problem(topology, collective("all_reduce", topology.num_npus), 2**16)
         built_in: tuple[Synthesizer, ...] = (Direct(), HalvingDoubling())
@@ -133,6 +137,8 @@ def _compile_bench() -> None:
                 verify(each, "random")
                 timeline(each, problem.size, problem.model).utilisation()
                 simulate_ps(each, problem.size, problem.model)
+        gathering = Problem(topology, collective("all_gather", topology.num_npus), 2**16)
+        pruned(Direct().synthesize(gathering, parse_options(Direct(), {})))
 
 
 def one_line(error: BaseException) -> str:

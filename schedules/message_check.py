@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from schedules.schedule import Schedule
+from schedules.schedule import NO_IDS, Schedule
 from topologies.exceptions import VerificationError
 
 
@@ -44,10 +44,10 @@ def check_messages(schedule: Schedule, starts: np.ndarray, ends: np.ndarray) -> 
                 f"hop {hop} of message {schedule.message[hop]} does not follow the message's other hops on its link",
                 hop,
             )
-    topology, none = schedule.topology, np.zeros(0, np.int32)
+    topology = schedule.topology
     stuck = _first_stuck(
         np.argsort(schedule.chunk, kind="stable"), schedule.chunk, schedule.link,
-        none if schedule.flow is None else schedule.flow, none if schedule.step is None else schedule.step,
+        NO_IDS if schedule.flow is None else schedule.flow, NO_IDS if schedule.step is None else schedule.step,
         schedule.message, starts, ends, topology.src, topology.dst, topology.num_nodes, schedule.order == "program",
     )  # fmt: skip
     if stuck >= 0:

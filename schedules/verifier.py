@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from schedules.schedule import Schedule
+from schedules.schedule import NO_FLAGS, NO_IDS, Schedule
 from topologies.exceptions import VerificationError
 
 #: Schedules of at most this many hops are checked exactly when no mode is given.
@@ -95,7 +95,7 @@ def _check_routes(schedule: Schedule) -> tuple[np.ndarray, np.ndarray]:
     """Return which hops start a route and which end one; refuse routes that do not connect."""
     from schedules.verifier_kernels import routes
 
-    flow = np.zeros(0, np.int32) if schedule.flow is None else schedule.flow
+    flow = NO_IDS if schedule.flow is None else schedule.flow
     topology = schedule.topology
     starts, ends, hop, fault = routes(
         schedule.chunk, schedule.link, flow, topology.src, topology.dst, topology.num_npus
@@ -221,7 +221,7 @@ def _execute_plain(schedule: Schedule, seed: int) -> None:
             _refuse_word(schedule, 1, -1, npu, chunk)
         return
     collective, topology = schedule.collective, schedule.topology
-    adds = np.zeros(0, bool) if schedule.reduce is None else schedule.reduce
+    adds = NO_FLAGS if schedule.reduce is None else schedule.reduce
     missing = np.full(collective.num_chunks, -1)  # of each chunk, the first hop that sends what is not there
     first = hop_counts(schedule.chunk, collective.num_chunks)
     results = []
@@ -249,12 +249,11 @@ def _execute_randomly(schedule: Schedule, starts: np.ndarray, ends: np.ndarray, 
     from schedules.verifier_kernels import execute, first_listed, grouped_hops
 
     collective, topology = schedule.collective, schedule.topology
-    none = np.zeros(0, np.int32)
-    adds = np.zeros(0, bool) if schedule.reduce is None else schedule.reduce
+    adds = NO_FLAGS if schedule.reduce is None else schedule.reduce
     missing = np.full(collective.num_chunks, -1)  # of each chunk, the first hop that sends what is not there
     order, first = grouped_hops(schedule.chunk, collective.num_chunks)
-    flow = none if schedule.flow is None else schedule.flow
-    step = none if schedule.step is None else schedule.step
+    flow = NO_IDS if schedule.flow is None else schedule.flow
+    step = NO_IDS if schedule.step is None else schedule.step
     words = np.zeros(schedule.num_hops, np.uint64)
 
     def run(low: int, high: int) -> Result:

@@ -78,7 +78,7 @@ def bare_tables(times: Durations, blocking: bool) -> tuple[np.ndarray, np.ndarra
     """Return (link_class, arrives, busy) for `simulator.in_order.completion`, in picoseconds."""
     kinds = np.stack([times.alpha, times.rate_class])
     distinct, link_class = np.unique(kinds, axis=1, return_inverse=True)
-    wire = times.table[:, distinct[1]]
+    wire = np.ascontiguousarray(times.table[:, distinct[1]])  # of one layout: each is a kernel of its own
     arrives = wire + distinct[0]
     return link_class.reshape(-1).astype(np.int32), arrives, arrives if blocking else wire
 

@@ -27,9 +27,6 @@ from synthesizers.tacos.choices import LEAVE, LOOKS, NEXT, SIGNAL_WORDS, emit_ho
 from synthesizers.tacos.logs import Logs, begin, room_needed
 from synthesizers.tacos.machine import MEETS
 
-#: NPUs for each thread that goes step by step: with fewer it is over before it has begun.
-PART = 256
-
 #: What a thread may lose by waiting for others, beside a quarter of its time, before it goes on alone.
 MOST_LOST_NS = 3_000_000
 
@@ -69,7 +66,7 @@ def match_near(
     log = np.zeros(num_npus * room + LOOKS, hop_chunk.dtype)
     begin(first_start, first_chunks, words, have, log, np.arange(num_npus) * room)
     source, pointer = src[in_links].astype(np.uint32), np.zeros(len(in_links), np.uint32)
-    parts = max(min(threads, num_npus // PART), 1) if MEETS else 1
+    parts = max(min(threads, num_npus), 1) if MEETS else 1
     starts = np.linspace(0, num_npus, parts + 1).astype(np.int64)
     signals = np.zeros((parts, SIGNAL_WORDS), np.int64)
     state = (num_chunks, words, have, log, np.stack([held, held]), source, pointer, in_start, in_links,

@@ -24,6 +24,9 @@ TRANSLATED = "translated"
 #: Entries of a log that links have yet to look at, at most, as a rule.
 _LAG = 2**14
 
+#: NPUs for each thread that goes step by step: with fewer it is over before it has begun.
+_PART = 256
+
 #: Words of holdings, 64 chunks each, that two cores' own caches keep well enough to go step by step.
 _NEAR = 2**20
 
@@ -194,6 +197,8 @@ class Network:
             from synthesizers.tacos.even import match_even, match_near
 
             span = int(self.duration[0]) if topology.num_links else 0
+            if self.near:
+                threads = min(threads, topology.num_npus // _PART)
             hops, steps = (match_near if self.near else match_even)(
                 topology.num_npus, chunks, topology.src, in_start, in_links, first_start, first_chunks, trial.seed,
                 cutoff_ps // max(span, 1), chunk, link, threads,

@@ -134,13 +134,6 @@ WAYS = [
 ]
 
 
-@pytest.fixture
-def small_parts(monkeypatch):
-    """Let threads go step by step on as few NPUs as there are."""
-    monkeypatch.setattr(even, "PART", 1)
-
-
-@pytest.mark.usefixtures("small_parts")
 class TestMatchEven:
     @pytest.mark.parametrize(("match", "threads"), WAYS)
     @pytest.mark.parametrize(
