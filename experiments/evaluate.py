@@ -138,7 +138,7 @@ def compile_bench() -> None:
                 timeline(each, problem.size, problem.model).utilisation()
                 simulate_ps(each, problem.size, problem.model)
         gathering = Problem(topology, collective("all_gather", topology.num_npus), 2**16)
-        pruned(Direct().synthesize(gathering, parse_options(Direct(), {})))
+        pruned(Direct().synthesize(gathering, Direct.Options()))
 
 
 def one_line(error: BaseException) -> str:

@@ -94,7 +94,7 @@ def _timed(work: Callable[[], _Value]) -> tuple[_Value, float, float]:
 
 def _fastest(work: Callable[[], object]) -> float:
     """Return the least seconds that a function takes: of a first round that may compile, and more if they are short."""
-    spent = []
+    spent: list[float] = []
     while len(spent) < 2 or (len(spent) < _ROUNDS and sum(spent) < _REPEAT_S):
         spent.append(_timed(work)[1])
         if spent[0] > _COMPILING_S:
