@@ -302,24 +302,25 @@ def _one_step(
 
 @numba.njit(cache=True, nogil=True)
 def lead(
-    max_steps, seed, num_chunks, words, have, log, lengths, source, pointer, in_start, in_links, npus, starts, counts,
-    signals, hop_chunk, hop_link, most_lost_ns,
+    hop, step, last_step, follows, most_lost_ns, seed, num_chunks, words, have, log, lengths, source, pointer, in_start,
+    in_links, npus, starts, counts, signals, hop_chunk, hop_link,
 ):  # fmt: skip
-    """Make all steps one after the other, each NPU once in each; return (hops, steps).
+    """Make steps one after the other, each NPU once in each, up to `last_step`; return (hops, steps) made in all.
+
+    It ends before where all hops are made, or a step makes none.
 
     `lengths[step & 1]` are those of the logs before a step. A log has room for all chunks and one more, the last for
     some entries more to look at.
 
     The NPUs of part p are ``npus[starts[p]:starts[p + 1]]``, of which `counts[p]` may lack something. Part 0 is this
     thread's; the others are its own too until a thread follows, and again once the time lost by waiting is more than
-    `most_lost_ns` and a quarter of all: then cores have other work. `signals` is how they meet.
+    `most_lost_ns` and a quarter of all: then cores have other work. `follows[p]` is 1 where a thread does, −1 where it
+    does no more; `signals` is how they meet.
     """
     parts = len(starts) - 1
-    follows = np.zeros(parts, np.int8)  # 1: a thread does; -1: no more
     chunk, link = np.empty(len(in_links) + 1, hop_chunk.dtype), np.empty(len(in_links) + 1, hop_link.dtype)
     begun, lost = _clock_ns(), 0
-    hop = step = 0
-    while hop < len(hop_chunk) and step < max_steps:
+    while hop < len(hop_chunk) and step < last_step:
         before = hop
         for part in range(1, parts):
             if follows[part] == 0 and told(signals[part], DONE) >= READY:
@@ -346,9 +347,14 @@ def lead(
         if hop == before:
             break
         step += 1
-    for part in range(1, parts):
-        tell(signals[part], NEXT, LEAVE)
     return hop, step
+
+
+@numba.njit(cache=True, nogil=True)
+def dismiss(signals):
+    """Tell all threads that follow to leave."""
+    for part in range(len(signals)):
+        tell(signals[part], NEXT, LEAVE)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -17,18 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from threading import Thread
 
 import numpy as np
 
-from synthesizers.tacos.choices import LEAVE, LOOKS, NEXT, SIGNAL_WORDS, emit_hops, follow, lead, sweep
+from synthesizers.tacos.choices import LOOKS, SIGNAL_WORDS, dismiss, emit_hops, follow, lead, sweep
 from synthesizers.tacos.logs import Logs, begin, room_needed
 from synthesizers.tacos.machine import MEETS
 
 #: What a thread may lose by waiting for others, beside a quarter of its time, before it goes on alone.
 MOST_LOST_NS = 3_000_000
+
+#: Looks at links, some hundredths of a second, after which an interrupt is heard.
+_VISITS = 2**22
 
 #: Steps of a round: all NPUs end one before any begins the next, so that hops can be put in order.
 ROUND = 16
@@ -71,15 +75,23 @@ def match_near(
     signals = np.zeros((parts, SIGNAL_WORDS), np.int64)
     state = (num_chunks, words, have, log, np.stack([held, held]), source, pointer, in_start, in_links,
              np.arange(num_npus), starts, np.diff(starts), signals, hop_chunk, hop_link)  # fmt: skip
-    followers = [Thread(target=follow, args=(part, seed, *state)) for part in range(1, parts)]
+    followers = [Thread(target=follow, args=(part, seed, *state), daemon=True) for part in range(1, parts)]
+    follows, stride = np.zeros(parts, np.int8), max(_VISITS // max(len(in_links), 1), 1)
+    hops = steps = 0
     try:
+        with suppress(RuntimeError):  # where the system has no threads to give, this one goes alone
+            for follower in followers:
+                follower.start()
+        while hops < len(hop_chunk) and steps < max_steps:
+            last = min(steps + stride, max_steps)
+            hops, steps = lead(hops, steps, last, follows, MOST_LOST_NS, seed, *state)
+            if steps < last:
+                break
+        return hops, steps
+    finally:  # they would wait forever for a thread that was interrupted
+        dismiss(signals)
         for follower in followers:
-            follower.start()
-        return lead(max_steps, seed, *state, MOST_LOST_NS)
-    finally:  # they would wait forever for a thread that was interrupted before it led
-        signals[:, NEXT] = LEAVE
-        for follower in followers:
-            if follower.ident is not None:
+            with suppress(RuntimeError):  # never started, or interrupted while it was
                 follower.join()
 
 

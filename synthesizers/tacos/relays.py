@@ -27,8 +27,8 @@ _NEVER = 2**62
 #: Slots are no shorter than the slowest link's delay over this, for their tables not to grow too long.
 _FINEST = 1024
 
-#: Bytes that a hop takes while the schedule is put together.
-_BYTES_PER_HOP = 100
+#: Bytes that a hop takes while the schedule is put together, and a chunk while its way is looked for.
+_BYTES_PER_HOP, _BYTES_PER_CHUNK = 100, 80
 
 
 def along_paths(
@@ -50,10 +50,17 @@ def along_paths(
 
     Raises
     ------
+    MemoryShortage
+        It would not fit in memory.
     SynthesisError
         It might take over 53 days.
     """
     npus, chunks = topology.num_npus, collective.num_chunks
+    # Before anything is made: each chunk has its place in some columns, and each NPU its distance from each node.
+    require_memory(
+        chunks * (_BYTES_PER_CHUNK + _BYTES_PER_HOP) + 3 * 8 * npus * topology.num_nodes,
+        f"TACOS: {collective.kind} of {chunks:,} chunks among {npus:,} NPUs",
+    )
     chunk_bytes = int(collective.chunk_bytes(problem.size).max(initial=0))
     wire = wire_ps(np.array(chunk_bytes), topology.bytes_per_s)
     delay = np.maximum(topology.latency_ps + wire, 1)
@@ -70,6 +77,9 @@ def along_paths(
         )
     farthest, ahead = np.zeros(chunks), np.zeros(chunks, np.int64)
     np.maximum.at(farthest, wanting, distance)
+    # A chunk makes a hop to each NPU that wants it and has it not, and as many as the farthest of these is away.
+    hops = int(np.maximum(farthest // delay.max(initial=1), np.diff(want_start) - np.diff(have_start)).sum())
+    require_memory(hops * _BYTES_PER_HOP, f"TACOS: {collective.kind} as {hops:,} hops or more")
     ahead[wanting] = (want - first) % npus
     # All at one distance in turn: everybody's next, everybody's second next, and one piece of each after the other.
     order = np.lexsort((ahead, np.arange(chunks) % collective.chunks, -farthest))
@@ -79,7 +89,7 @@ def along_paths(
         npus, start, onward, topology.src, topology.dst, width, delay, far, straight, *gates(topology, boxes), order,
         have_start, have, want_start, want,
     )  # fmt: skip
-    require_memory(len(chunk) * _BYTES_PER_HOP, f"{collective.kind} as {len(chunk)} hops")
+    require_memory(len(chunk) * _BYTES_PER_HOP, f"TACOS: {collective.kind} as {len(chunk):,} hops")
     # From one NPU through switches to the next is one leg, and one flow of the schedule.
     sets_out = topology.src[link] < npus
     leg = np.cumsum(sets_out) - 1

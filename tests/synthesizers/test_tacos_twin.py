@@ -172,11 +172,11 @@ class TestMatchEven:
         """A thread that keeps the leading one waiting is told to leave after one step; hops are the same."""
         steps = []
 
-        def lead(max_steps, seed, *state):
+        def lead(*state):
             """Lead as if a thread had come to follow."""
-            signals = state[-4]
-            signals[1, choices.DONE] = choices.READY
-            return choices.lead(max_steps, seed, *state)
+            signals = state[-3]
+            signals[1, choices.DONE] = max(signals[1, choices.DONE], choices.READY)
+            return choices.lead(*state)
 
         def follow(*state):
             """Come 50 ms later than one said."""
@@ -191,19 +191,49 @@ class TestMatchEven:
         assert outcome(late, network, arguments) == outcome(twin.match_even, network, arguments)
         assert steps == [1]
 
-    def test_interrupted_before_it_leads(self, monkeypatch):
-        """Threads that follow do not outlive an interrupt of the one that would lead."""
+    @pytest.mark.parametrize("calls", [0, 3])
+    def test_interrupted(self, monkeypatch, calls):
+        """Threads that follow do not outlive an interrupt of the one that leads, which hears it between some steps."""
+        done = []
 
-        def interrupted(*_):
-            """Be interrupted."""
-            raise KeyboardInterrupt
+        def interrupted(*state):
+            """Be interrupted after some calls."""
+            if len(done) == calls:
+                raise KeyboardInterrupt
+            done.append(choices.lead(*state))
+            return done[-1]
 
         network = Network(mesh([4, 4]), np.arange(16), 1)
         monkeypatch.setattr(even, "lead", interrupted)
+        monkeypatch.setattr(even, "_VISITS", 1)
         before = threading.active_count()
         with pytest.raises(KeyboardInterrupt):
             outcome(functools.partial(even.match_near, threads=4), network, stepped(network, 0, NEVER))
+        assert [steps for _, steps in done] == list(range(1, calls + 1))
         assert threading.active_count() == before
+
+    @pytest.mark.parametrize("started", [0, 2])
+    def test_without_threads(self, monkeypatch, started):
+        """Where the system gives no more threads, this one makes the hops of those that are missing."""
+        found = []
+
+        class Scarce(threading.Thread):
+            """A thread that may not start."""
+
+            def start(self):
+                """Start the first ones."""
+                if len(found) == started:
+                    raise RuntimeError("can't start new thread")
+                found.append(self)
+                super().start()
+
+        monkeypatch.setattr(even, "Thread", Scarce)
+        monkeypatch.setattr(even, "_VISITS", 1)
+        network = Network(mesh([11, 13]), np.arange(143), 1)
+        arguments = stepped(network, 3, NEVER)
+        shared = functools.partial(even.match_near, threads=4)
+        assert outcome(shared, network, arguments) == outcome(twin.match_even, network, arguments)
+        assert len(found) == started
 
     @pytest.mark.parametrize("match", [even.match_even, even.match_near])
     @thorough
