@@ -519,3 +519,18 @@ class TestOptions:
             schedule = solved(problem, rule=rule, trials=2)
             timed(problem, schedule)
             assert schedule.notes["rule"] == rule
+
+
+class TestRoomForPaths:
+    @pytest.mark.parametrize(
+        ("side", "free", "named"), [(40, 3 * 10**8, "chunks among 1,600 NPUs"), (30, 10**9, "16,182,000 hops or more")]
+    )
+    def test_refused_before_the_search(self, monkeypatch, side, free, named):
+        """An AllToAll that would not fit is refused by its chunks, or its least hops, before ways are looked for."""
+        from synthesizers.tacos import relays
+        from topologies import memory
+
+        monkeypatch.setattr(memory, "available_bytes", lambda: free)
+        monkeypatch.delattr(relays, "search")
+        with pytest.raises(memory.MemoryShortage, match=named):
+            solved(Problem(mesh([side, side]), collective("all_to_all", side * side), 2**30))
