@@ -66,7 +66,6 @@ LARGER = {
     "tacos": [
         ("mesh:23x23", "all_gather", 2**30),  # two threads
         ("fully_connected:520", "all_gather", 2**30),  # 32 bits for a link
-        ("mesh:40x40", "all_gather", 2**30),
     ],
 }
 
